@@ -1,0 +1,42 @@
+#pragma once
+
+#include <boost/describe.hpp>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/job.h"
+
+namespace pawl::exec {
+
+/// What an executor needs to find a job again after a restart: written down by the caller before anything else.
+struct JobHandle {
+  std::string key;     ///< `RUN.ATTEMPT.JOB`: unique for good; a second submit with it is the same job
+  std::string folder;  ///< absolute; holds spec.json, result.json, server.log
+  std::string native;  ///< the executor's own name for it (process id and start, Slurm job id); JSON text
+};
+BOOST_DESCRIBE_STRUCT(JobHandle, (), (key, folder, native))
+
+enum class JobState { kUnknown, kQueued, kRunning, kEnded };
+BOOST_DESCRIBE_ENUM(JobState, kUnknown, kQueued, kRunning, kEnded)
+
+/// Runs one job: `pawl job SPEC.json` as a process, in podman, under Slurm. Its result is the file result.json in its
+/// folder; a job that ended without one failed. Thread-safe.
+class JobExecutor {
+ public:
+  virtual ~JobExecutor() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Starts it once, however often it is called with one key. spec.json stands in `folder` already.
+  virtual Result<JobHandle> submit(const std::string& key, const std::filesystem::path& folder) = 0;
+  /// The job of an earlier life of this program; nothing when it was never started.
+  virtual Result<std::optional<JobHandle>> recover(const std::string& key, const std::filesystem::path& folder) = 0;
+  /// Until it has ended, at most `limit`; then its state.
+  virtual Result<JobState> wait(const JobHandle& handle, Nanos limit, std::stop_token stop) = 0;
+  /// Ends the job and everything that it started; returns when it is gone.
+  virtual Status cancel(const JobHandle& handle) = 0;
+};
+
+}  // namespace pawl::exec

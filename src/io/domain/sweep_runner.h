@@ -1,0 +1,73 @@
+#pragma once
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "codec/json.h"
+#include "model/job.h"
+#include "model/scale.h"
+
+namespace pawl::io {
+
+/// What to execute. `marker` names it for good: a second dispatch with the same marker is the same run.
+struct SweepRequest {
+  std::string marker;
+  std::string recipe;     ///< config key
+  std::string purpose;    ///< "baseline", "smoke", "final"
+  std::string head;       ///< commit that the matrix was made from; empty for a baseline that has none
+  std::vector<codec::Json> points;  ///< matrix rows to benchmark
+  std::vector<codec::Json> evals;   ///< matrix rows to evaluate
+  model::Scale scale;
+  std::string eval_task;
+  bool fail_fast = true;
+};
+BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, scale, eval_task, fail_fast))
+
+enum class RunState { kQueued, kRunning, kSuccess, kFailure, kCancelled };
+BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
+
+[[nodiscard]] constexpr bool terminal(RunState state) { return state != RunState::kQueued && state != RunState::kRunning; }
+
+struct RunStatus {
+  RunId id;
+  std::int64_t attempt = 1;
+  std::string marker, recipe, purpose, head;
+  RunState state = RunState::kQueued;
+  std::int64_t jobs = 0, done = 0, failed = 0;
+  std::string started, ended;                 ///< ISO 8601, UTC; empty while unknown
+  std::optional<model::JobFailure> failure;   ///< the first one
+};
+
+/// What a finished run left (sweep-run-results 1.10), as far as a judge needs it.
+struct RunEvidence {
+  std::vector<codec::Json> rows;   ///< agg_bmk.json
+  std::vector<codec::Json> evals;  ///< agg_eval_all.json
+  codec::Json manifest;            ///< head, run, attempt, matrix, scale, job states
+};
+
+/// Runs, watches, re-runs and cancels one sweep at a time. The steward knows no other way to measure. Every call may
+/// be repeated. Thread-safe.
+class SweepRunner {
+ public:
+  virtual ~SweepRunner() = default;
+  /// Durable before it returns; the jobs run later. Idempotent by marker.
+  virtual Result<RunId> dispatch(const SweepRequest& request) = 0;
+  /// The run with this marker, if one was ever dispatched.
+  virtual Result<std::optional<RunId>> find(const std::string& marker) = 0;
+  virtual Result<RunStatus> status(RunId run) = 0;
+  /// Until the run is terminal; kCancelled when `stop` fires first.
+  virtual Result<RunStatus> wait(RunId run, std::stop_token stop) = 0;
+  /// Asks for the end; the run is terminal when `status` says so.
+  virtual Status cancel(RunId run) = 0;
+  /// Only of a terminal run.
+  virtual Result<RunEvidence> evidence(RunId run) = 0;
+};
+
+}  // namespace pawl::io

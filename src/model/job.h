@@ -1,0 +1,117 @@
+#pragma once
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/json.h"
+#include "model/bench_result.h"
+#include "model/scale.h"
+
+namespace pawl::model {
+
+enum class JobKind { kBenchmark, kEval };
+BOOST_DESCRIBE_ENUM(JobKind, kBenchmark, kEval)
+
+/// How to start the engine of a job. `{port}` in argv is replaced by a free port of the machine that runs the job.
+struct EngineSpec {
+  std::string kind;  ///< "twin" (simulated), later "script" and "container"
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;
+  std::string served_model;              ///< name that requests carry
+  std::string health_path = "/health";   ///< 200 when up; a real generation must follow before it counts as ready
+  double ready_timeout_s = 60;
+};
+BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s))
+
+/// The load of a benchmark job, already scaled.
+struct LoadSpec {
+  std::string backend = "openai";
+  std::int64_t isl = 0, osl = 0;  ///< tokens
+  double range_ratio = 1;
+  std::int64_t concurrency = 1, requests = 1, warmups = 0, seed = 0;
+};
+BOOST_DESCRIBE_STRUCT(LoadSpec, (), (backend, isl, osl, range_ratio, concurrency, requests, warmups, seed))
+
+struct EvalSpec {
+  std::string task;                        ///< name of a task file under data/evals
+  std::int64_t concurrency = 1;
+  std::optional<std::int64_t> limit;       ///< questions; absent: all
+};
+BOOST_DESCRIBE_STRUCT(EvalSpec, (), (task, concurrency, limit))
+
+/// Everything that `pawl job SPEC.json` needs: the same file for process, podman and Slurm (`pawl.job/1`).
+struct JobSpec {
+  std::string schema = "pawl.job/1";
+  std::int64_t run = 0;
+  std::int64_t attempt = 1;
+  std::string job;  ///< name inside the run, also its folder
+  JobKind kind = JobKind::kBenchmark;
+  codec::Json row;  ///< the contract's matrix row
+  EngineSpec engine;
+  std::optional<LoadSpec> load;  ///< kBenchmark
+  std::optional<EvalSpec> eval;  ///< kEval
+  Scale scale;
+  double timeout_s = 3600;
+};
+BOOST_DESCRIBE_STRUCT(JobSpec, (), (schema, run, attempt, job, kind, row, engine, load, eval, scale, timeout_s))
+
+/// Why a job did not give a result; decides whether a retry makes sense (sweep-run-results 9.4).
+enum class FailureClass { kEngine, kWorkload, kConfig, kImage, kInfrastructure, kTimeout, kCancelled, kInternal };
+BOOST_DESCRIBE_ENUM(FailureClass, kEngine, kWorkload, kConfig, kImage, kInfrastructure, kTimeout, kCancelled, kInternal)
+
+struct JobFailure {
+  FailureClass cls = FailureClass::kInternal;
+  std::string message;                ///< one sentence
+  std::vector<std::string> evidence;  ///< last lines of the engine log
+};
+BOOST_DESCRIBE_STRUCT(JobFailure, (), (cls, message, evidence))
+
+/// One answered question of an eval.
+struct EvalSample {
+  std::int64_t doc_id = 0;
+  std::string question, target, response;
+  std::string strict, flexible;  ///< what each filter extracted, "[invalid]" when nothing
+  bool passed_strict = false, passed_flexible = false;
+};
+BOOST_DESCRIBE_STRUCT(EvalSample, (), (doc_id, question, target, response, strict, flexible, passed_strict, passed_flexible))
+
+/// What an eval found. Scores are shares of `n_requested`; standard errors are s/√n with n − 1.
+struct EvalResult {
+  std::string schema = "pawl.eval-result/1";
+  std::string task;
+  std::string definition;  ///< SHA-256 of the task file: scores of different definitions are never compared
+  double em_strict = kUnknown, em_strict_se = kUnknown, em_flexible = kUnknown, em_flexible_se = kUnknown;
+  std::int64_t n_requested = 0, n_eff = 0;
+  bool infrastructure_success = false;  ///< every question was sent and answered
+  double threshold = kUnknown;
+  bool passed = false;  ///< infrastructure_success and both scores at least the threshold
+  std::vector<EvalSample> samples;
+};
+BOOST_DESCRIBE_STRUCT(EvalResult, (),
+                      (schema, task, definition, em_strict, em_strict_se, em_flexible, em_flexible_se, n_requested, n_eff, infrastructure_success,
+                       threshold, passed, samples))
+
+/// What `pawl job` leaves in result.json (`pawl.job-result/1`), written whole or not at all. Exactly one of `bench`,
+/// `eval`, `failure` is set.
+struct JobResult {
+  std::string schema = "pawl.job-result/1";
+  std::int64_t run = 0, attempt = 1;
+  std::string job;
+  JobKind kind = JobKind::kBenchmark;
+  std::string node;
+  std::string started, ended;  ///< ISO 8601, UTC
+  std::string spec_sha256;     ///< of the spec.json that it answers
+  std::string engine_version;  ///< as the engine says, empty when it does not
+  std::optional<BenchResult> bench;
+  std::optional<EvalResult> eval;
+  std::optional<JobFailure> failure;
+  [[nodiscard]] bool ok() const { return !failure.has_value(); }
+};
+BOOST_DESCRIBE_STRUCT(JobResult, (),
+                      (schema, run, attempt, job, kind, node, started, ended, spec_sha256, engine_version, bench, eval, failure))
+
+}  // namespace pawl::model
