@@ -87,6 +87,10 @@ function(pawl_module name)
   set(PAWL_MODULES ${PAWL_MODULES} ${name} PARENT_SCOPE)
 endfunction()
 
+# Unit tests of effects need the real world of posix.
+foreach(module http exec store loadgen evals forge results runner steward service twin)
+  set(PAWL_TEST_USES_${module} posix)
+endforeach()
 # ── L0 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(base      LEVEL 0  EXTERNAL fmt crypto)
 # ── L1: seams · numbers · text formats · framing; then the vocabulary, which has JSON forms; then the domain seams ───
@@ -98,6 +102,15 @@ pawl_module(model     LEVEL 15 USES base codec PURE)
 pawl_module(domain    LEVEL 18 DIR io/domain USES base io codec model)
 # ── side: the real io. Tests of effects use it; among programs only apps does. ───────────────────────────────────────
 pawl_module(posix     LEVEL 19 USES base io EXTERNAL threads)
+file(GLOB_RECURSE PAWL_DATA_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*)
+add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/embedded.cc
+  COMMAND ${CMAKE_COMMAND} -DDATA_DIR=${CMAKE_SOURCE_DIR}/data -DOUTPUT=${CMAKE_BINARY_DIR}/embedded.cc -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+  DEPENDS ${PAWL_DATA_FILES} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake COMMENT "embedding data/" VERBATIM)
+# ccache does not see what .incbin reads: this one file is compiled afresh whenever data/ changes.
+add_library(pawl_embedded OBJECT ${CMAKE_BINARY_DIR}/embedded.cc)
+set_target_properties(pawl_embedded PROPERTIES CXX_COMPILER_LAUNCHER "")
+target_include_directories(pawl_embedded PRIVATE ${CMAKE_SOURCE_DIR}/src)
+target_sources(pawl_posix PRIVATE $<TARGET_OBJECTS:pawl_embedded>)
 # ── L2: pure: no I/O, no clock, no thread, no randomness ─────────────────────────────────────────────────────────────
 pawl_module(plan      LEVEL 20 USES base codec model PURE)
 pawl_module(changelog LEVEL 20 USES base codec model PURE)

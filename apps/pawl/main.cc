@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <stop_token>
+#include <thread>
+
+#include "base/text.h"
+#include "cli.h"
+#include "posix/embedded_assets.h"
+#include "posix/real_clock.h"
+#include "posix/real_files.h"
+#include "posix/real_processes.h"
+#include "version.h"
+
+namespace pawl::app {
+namespace {
+
+/// Turns the first SIGINT or SIGTERM into a stop request; a second one ends the process at once. The signals are
+/// blocked in every thread and taken by one thread of ours, so no handler runs in the middle of anything.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    watcher_ = std::jthread([this](std::stop_token own) {
+      int seen = 0;
+      while (!own.stop_requested()) {
+        const timespec tick{0, 100'000'000};
+        if (sigtimedwait(&set_, nullptr, &tick) < 0) continue;
+        if (++seen > 1) ::_exit(static_cast<int>(ExitStatus::kInterrupted));
+        if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\nstopping: ending what was started (once more to leave at once)\n");
+        source_.request_stop();
+      }
+    });
+  }
+  [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  sigset_t set_{};
+  std::stop_source source_;
+  std::jthread watcher_;
+};
+
+void print_error(const Error& error, bool json, bool colour) {
+  if (json) {
+    codec::Json body{{"message", error.message}};
+    if (!error.remedy.empty()) body["remedy"] = error.remedy;
+    if (error.place) body["place"] = {{"file", error.place->file}, {"line", error.place->line}, {"column", error.place->column}, {"text", error.place->text}};
+    body["exit_status"] = static_cast<int>(error.exit);
+    fmt::print(stderr, "{}", codec::write_json_pretty({{"schema", "pawl.error/1"}, {"error", body}}));
+    return;
+  }
+  const std::string where = error.place ? fmt::format("{}:{}:{}: ", error.place->file, error.place->line, error.place->column) : "";
+  fmt::print(stderr, "{}{}{}\n", colour ? "\033[31mpawl:\033[0m " : "pawl: ", where, error.message);
+  if (error.place && !error.place->text.empty()) {
+    fmt::print(stderr, "  | {}\n  | {:>{}}\n", error.place->text, "^", std::max(1, error.place->column));
+  }
+  if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", error.remedy);
+}
+
+/// A remedy for what CLI11 could not parse: the nearest flag or command.
+std::string suggestion(const CLI::App& root, int argc, char** argv) {
+  const CLI::App* app = &root;
+  for (const CLI::App* sub = app; sub != nullptr;) {
+    app = sub;
+    const auto chosen = app->get_subcommands();
+    sub = chosen.empty() ? nullptr : chosen.front();
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app->get_subcommands([](const CLI::App*) { return true; })) known.push_back(sub->get_name());
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = std::string_view(argv[i]).substr(0, std::string_view(argv[i]).find('='));
+    if (std::ranges::find(known, word) != known.end()) continue;
+    if (!word.starts_with("--") && app->get_subcommands([](const CLI::App*) { return true; }).empty()) continue;
+    if (const auto near = nearest(word, known)) {
+      if (*near != word) return fmt::format("did you mean {}?", *near);
+    }
+  }
+  std::string path = app->get_name();
+  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent()) path = up->get_name() + " " + path;
+  return fmt::format("see {} --help", path);
+}
+
+int run(int argc, char** argv) {
+  const Signals signals;
+  posix::RealClock clock;
+  posix::RealFiles files;
+  posix::RealProcesses processes;
+  std::error_code ec;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", ec).string();
+  World world{clock, files, processes, nullptr, ec ? std::string(argv[0]) : self, signals.token(), ::isatty(STDOUT_FILENO) != 0};
+
+  CLI::App root("pawl keeps the serving images of LLM-inference recipes moving forward, and never backward.", "pawl");
+  root.set_version_flag("--version", std::string("pawl ") + kVersion);
+  root.require_subcommand(1);
+  root.footer(
+      "Start here:\n"
+      "  pawl demo                      the whole story on this machine, with simulated engines, in two minutes\n"
+      "  pawl upgrade plan --help       what an upgrade of a recipe would change and measure\n"
+      "  pawl bench --help              measure an LLM server\n"
+      "\nExit statuses: 0 done, 1 found wanting, 2 usage, 3 bad input, 4 this machine, 5 a peer, 6 engine or run failed,\n"
+      "7 deferred, 8 stopped, 130 interrupted.");
+  CommonFlags flags;
+  Cli cli{root, flags, {}};
+  add_demo_command(cli);
+  add_upgrade_commands(cli);
+  add_matrix_commands(cli);
+  add_change_request_commands(cli);
+  add_sweep_commands(cli);
+  add_bench_command(cli);
+  add_twin_command(cli);
+  add_job_command(cli);
+  add_serve_command(cli);
+
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return root.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return root.exit(e);
+  } catch (const CLI::CallForVersion& e) {
+    return root.exit(e);
+  } catch (const CLI::ParseError& e) {
+    const bool json = std::ranges::any_of(std::span(argv, static_cast<std::size_t>(argc)), [](const char* a) { return std::string_view(a) == "--json"; });
+    print_error(usage_error(e.what(), suggestion(root, argc, argv)), json, ::isatty(STDERR_FILENO) != 0);
+    return static_cast<int>(ExitStatus::kUsage);
+  }
+  world.assets = std::make_unique<posix::EmbeddedAssets>(flags.data);
+  auto outcome = cli.selected(world, flags);
+  std::fflush(stdout);
+  if (!outcome) {
+    print_error(outcome.error(), flags.json, ::isatty(STDERR_FILENO) != 0);
+    return static_cast<int>(outcome.error().exit);
+  }
+  return static_cast<int>(*outcome);
+}
+
+}  // namespace
+}  // namespace pawl::app
+
+int main(int argc, char** argv) {
+  try {
+    return pawl::app::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "pawl: defect: {}\n  please report it with the command that you ran\n", e.what());
+    return static_cast<int>(pawl::ExitStatus::kRunFailed);
+  }
+}
