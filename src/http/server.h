@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "http/message.h"
+
+namespace pawl::http {
+
+/// The answer to one request, owned by whoever answers it; may be kept, and used from any thread. Exactly one of
+/// `send` and `begin` is called. Dropping the last owner of an unanswered one answers 500.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  /// A whole answer; Content-Length is set.
+  virtual void send(Response response) = 0;
+  /// Starts an answer of unknown length (chunked); then any number of `write`, then `finish`.
+  virtual void begin(int status, Fields fields) = 0;
+  /// Queued, never blocks; dropped after the peer has gone.
+  virtual void write(std::string bytes) = 0;
+  virtual void finish() = 0;
+  /// The peer has closed or reset the connection: work for it can stop.
+  [[nodiscard]] virtual bool peer_gone() const = 0;
+};
+
+/// Answers at once or keeps the responder for later. Called on a thread of the server; must not block for long.
+using Handler = std::function<void(Request, std::shared_ptr<Responder>)>;
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0: a free one
+  int threads = 1;
+  std::size_t body_max = 64u << 20;     ///< bytes; larger: 413
+  std::size_t header_max = 64u << 10;   ///< bytes; larger: 431
+  int idle_timeout_s = 120;             ///< of a connection without a request in progress
+};
+
+/// An HTTP/1.1 server: keep-alive, chunked answers, Expect, HEAD. Destroying it closes the listener, finishes nothing
+/// and joins its threads.
+class Server {
+ public:
+  /// Listening when it returns. kExhausted (exit 4) when the address cannot be bound; the message names the process
+  /// that holds the port when /proc tells.
+  static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Handler handler);
+  virtual ~Server() = default;
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+};
+
+}  // namespace pawl::http
