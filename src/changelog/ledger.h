@@ -1,0 +1,34 @@
+#pragma once
+
+#include <boost/describe.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace pawl::changelog {
+
+/// One entry of the append-only ledger, as pawl writes them.
+struct Entry {
+  std::vector<std::string> config_keys;
+  std::vector<std::string> description;
+  std::string pr_link;  ///< "XXX" while there is no request yet
+};
+BOOST_DESCRIBE_STRUCT(Entry, (), (config_keys, description, pr_link))
+
+/// The entry's text: block style, `- config-keys:` at column 0, one line end at its end, no blank line around it.
+[[nodiscard]] std::string write_entry(const Entry& entry);
+
+/// `base` plus the entry: every byte of base is a prefix, exactly one blank line stands between, exactly one line end
+/// at the end. Errors: base does not end in a line end, or is not a list.
+[[nodiscard]] Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file);
+
+/// The gate for an appended entry: `head` must be `base` plus one entry in the form above that names exactly
+/// `config_key` and carries no eval or scenario modifier. Errors (kInvalid) say which rule and where.
+[[nodiscard]] Status check_appended(const std::string& base, const std::string& head, const std::string& config_key, const std::string& file);
+
+/// One sentence for an image bump, at most 120 characters: the long form names both images, the short one the new.
+[[nodiscard]] std::string bump_description(std::string_view engine, std::string_view from, std::string_view to);
+
+}  // namespace pawl::changelog

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/json.h"
+#include "codec/yaml.h"
+
+namespace pawl::plan {
+
+/// Where the files of a catalogue lie, relative to its folder.
+struct Layout {
+  std::string name;                  ///< "root", "inferencex-e2e", "historical"
+  std::vector<std::string> masters;  ///< in load order: AMD first, as the reference's changelog processor has it
+  std::string runners;
+  std::string changelog;
+};
+
+/// The layouts that exist in the field, newest first.
+[[nodiscard]] const std::vector<Layout>& known_layouts();
+
+/// The layout whose files are among `paths`; nothing when none fits.
+[[nodiscard]] std::optional<Layout> find_layout(const std::vector<std::string>& paths);
+
+/// One config key of a master file.
+struct Recipe {
+  std::string key;
+  std::string file;                        ///< path of the master file
+  const codec::YamlNode* node = nullptr;   ///< its mapping; owned by the catalogue
+  codec::Json config;                      ///< raw values, in file order
+
+  [[nodiscard]] std::string text(const char* name) const;  ///< a config-level text, empty when absent
+  [[nodiscard]] std::string image() const { return text("image"); }
+  [[nodiscard]] std::string framework() const { return text("framework"); }
+  [[nodiscard]] std::string runner() const { return text("runner"); }
+};
+
+/// The loaded master files. Movable, not copyable: recipes point into it.
+class Catalogue {
+ public:
+  /// `texts`: path → bytes of every file of the layout. Errors carry file, line and column: YAML that cannot be read, a
+  /// top level or an entry that is no mapping, a key with `*`, a key in two files.
+  static Result<Catalogue> read(const Layout& layout, const std::map<std::string, std::string>& texts);
+
+  Catalogue(Catalogue&&) = default;
+  Catalogue& operator=(Catalogue&&) = default;
+  Catalogue(const Catalogue&) = delete;
+  Catalogue& operator=(const Catalogue&) = delete;
+
+  [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] const std::vector<Recipe>& recipes() const { return recipes_; }
+  [[nodiscard]] std::vector<std::string> keys() const;
+  /// kNotFound, with the nearest key as the remedy.
+  [[nodiscard]] Result<const Recipe*> find(std::string_view key) const;
+  /// The place of a node of this recipe's file, for errors.
+  [[nodiscard]] SourcePlace place(const Recipe& recipe, const codec::YamlNode& node) const;
+  [[nodiscard]] const codec::YamlDocument& document(const std::string& file) const;
+
+ private:
+  Catalogue() = default;
+  Layout layout_;
+  std::vector<std::unique_ptr<codec::YamlDocument>> documents_;
+  std::vector<Recipe> recipes_;
+};
+
+/// "SGLang" for `sglang` and `dynamo-sglang`, "vLLM", "TensorRT-LLM", …; the framework itself when it has no such name.
+[[nodiscard]] std::string engine_name(std::string_view framework);
+
+}  // namespace pawl::plan
