@@ -116,7 +116,7 @@ pawl_module(plan      LEVEL 20 USES base codec model PURE)
 pawl_module(changelog LEVEL 20 USES base codec model PURE)
 pawl_module(compare   LEVEL 20 USES base codec model stats PURE)
 pawl_module(control   LEVEL 20 USES base codec model PURE)
-pawl_module(report    LEVEL 25 USES base codec model compare PURE)
+pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
 # ── L3: effects, written against the seams of io ─────────────────────────────────────────────────────────────────────
 pawl_module(http      LEVEL 30 USES base io EXTERNAL boost curl threads)
 pawl_module(exec      LEVEL 30 USES base io codec model domain)

@@ -1,27 +1,15 @@
 #pragma once
 
-#include <boost/describe.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "codec/json.h"
+#include "model/baseline.h"
 
 namespace pawl::io {
 
-/// The published measurements of one image of one recipe on one day: what a candidate is compared with.
-struct Baseline {
-  std::string date;   ///< YYYY-MM-DD
-  std::string image, digest;
-  std::int64_t run = 0, attempt = 1;  ///< producer
-  std::string head;                   ///< commit that the producer measured; empty when not known
-  std::string scale;
-  std::vector<codec::Json> rows;      ///< result rows
-  std::vector<codec::Json> evals;     ///< eval rows
-  std::vector<std::string> sources;   ///< queries, as a reader could repeat them
-};
-BOOST_DESCRIBE_STRUCT(Baseline, (), (date, image, digest, run, attempt, head, scale, rows, evals, sources))
+using model::Baseline;
 
 /// Where published results are read from: a results API, our store, a dump.
 class ResultsSource {
