@@ -99,14 +99,16 @@ using Status = Result<void>;
 #define PAWL_CONCAT_(a, b) a##b
 #define PAWL_CONCAT(a, b) PAWL_CONCAT_(a, b)
 
-/// Returns the error of `expr` from the enclosing function, if it is one.
-#define PAWL_TRY(expr)                                                    \
-  do {                                                                    \
-    if (auto pawl_try_ = (expr); !pawl_try_) return std::move(pawl_try_).error(); \
+/// Returns the error of `expr` from the enclosing function, if it is one. (The counter keeps names apart where one
+/// macro stands inside a lambda that is an argument of another.)
+#define PAWL_TRY(expr) PAWL_TRY_(PAWL_CONCAT(pawl_try_, __COUNTER__), expr)
+#define PAWL_TRY_(tmp, expr)                                      \
+  do {                                                            \
+    if (auto tmp = (expr); !tmp) return std::move(tmp).error();   \
   } while (false)
 
 /// `PAWL_ASSIGN(auto x, f())`: binds the value of `f()`, or returns its error from the enclosing function.
-#define PAWL_ASSIGN(lhs, expr) PAWL_ASSIGN_(PAWL_CONCAT(pawl_assign_, __LINE__), lhs, expr)
+#define PAWL_ASSIGN(lhs, expr) PAWL_ASSIGN_(PAWL_CONCAT(pawl_assign_, __COUNTER__), lhs, expr)
 #define PAWL_ASSIGN_(tmp, lhs, expr)              \
   auto tmp = (expr);                              \
   if (!tmp) return std::move(tmp).error();        \

@@ -24,8 +24,8 @@ struct Filter {
 /// An eval task as data: data/evals/NAME.yaml.
 struct Task {
   std::string name;
-  std::string definition;  ///< SHA-256 of the file
-  std::string prompt;      ///< with {question} in it
+  std::string definition;          ///< SHA-256 of the file
+  std::string prompt;              ///< with {question} in it
   std::vector<std::string> until;  ///< stop strings
   std::int64_t max_tokens = 64;
   Filter strict, flexible;

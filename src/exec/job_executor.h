@@ -33,7 +33,10 @@ class JobExecutor {
   virtual Result<JobHandle> submit(const std::string& key, const std::filesystem::path& folder) = 0;
   /// The job of an earlier life of this program; nothing when it was never started.
   virtual Result<std::optional<JobHandle>> recover(const std::string& key, const std::filesystem::path& folder) = 0;
-  /// Until it has ended, at most `limit`; then its state.
+  /// Removes what an ended job left for `submit` and `recover` to find, so that the same key can run again. kConflict
+  /// while it is alive. Its result, if there is one, stays.
+  virtual Status forget(const std::string& key, const std::filesystem::path& folder) = 0;
+  /// Until it has ended, at most `limit`; then its state. kCancelled when `stop` fires first: the job runs on.
   virtual Result<JobState> wait(const JobHandle& handle, Nanos limit, std::stop_token stop) = 0;
   /// Ends the job and everything that it started; returns when it is gone.
   virtual Status cancel(const JobHandle& handle) = 0;

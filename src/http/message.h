@@ -14,8 +14,8 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::optional<std::string> find_field(const Fields& fields, std::string_view name);
 
 struct Request {
-  std::string method;  ///< upper case
-  std::string path;    ///< decoded, starts with '/'
+  std::string method;                                      ///< upper case
+  std::string path;                                        ///< decoded, starts with '/'
   std::vector<std::pair<std::string, std::string>> query;  ///< decoded, in order, repeated names kept
   Fields fields;
   std::string body;

@@ -10,8 +10,9 @@
 
 namespace pawl::http {
 
-/// The answer to one request, owned by whoever answers it; may be kept, and used from any thread. Exactly one of
-/// `send` and `begin` is called. Dropping the last owner of an unanswered one answers 500.
+/// The answer to one request, owned by whoever answers it; may be kept, and used from any thread, also after the server
+/// is gone (it then does nothing). Exactly one of `send` and `begin` is called. Dropping the last owner of an unanswered
+/// one answers 500; of one that has begun and not finished, it cuts the connection, so that the peer sees a broken answer.
 class Responder {
  public:
   virtual ~Responder() = default;
@@ -19,23 +20,25 @@ class Responder {
   virtual void send(Response response) = 0;
   /// Starts an answer of unknown length (chunked); then any number of `write`, then `finish`.
   virtual void begin(int status, Fields fields) = 0;
-  /// Queued, never blocks; dropped after the peer has gone.
+  /// One chunk, sent as soon as the one before it is out; empty text is ignored. Queued, never blocks; dropped after the
+  /// peer has gone. A peer that lets more than 64 MiB pile up is cut off.
   virtual void write(std::string bytes) = 0;
   virtual void finish() = 0;
-  /// The peer has closed or reset the connection: work for it can stop.
+  /// The peer has closed (also only its sending side) or reset the connection: work for it can stop.
   [[nodiscard]] virtual bool peer_gone() const = 0;
 };
 
-/// Answers at once or keeps the responder for later. Called on a thread of the server; must not block for long.
+/// Answers at once or keeps the responder for later. Called on a thread of the server; must not block for long. A HEAD
+/// request arrives as GET; the body of its answer stays unsent.
 using Handler = std::function<void(Request, std::shared_ptr<Responder>)>;
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0: a free one
   int threads = 1;
-  std::size_t body_max = 64u << 20;     ///< bytes; larger: 413
-  std::size_t header_max = 64u << 10;   ///< bytes; larger: 431
-  int idle_timeout_s = 120;             ///< of a connection without a request in progress
+  std::size_t body_max = 64u << 20;    ///< bytes; larger: 413
+  std::size_t header_max = 64u << 10;  ///< bytes; larger: 431
+  int idle_timeout_s = 120;            ///< of a connection without a request in progress
 };
 
 /// An HTTP/1.1 server: keep-alive, chunked answers, Expect, HEAD. Destroying it closes the listener, finishes nothing

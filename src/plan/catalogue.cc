@@ -80,7 +80,7 @@ Result<const Recipe*> Catalogue::find(std::string_view key) const {
   const auto all = keys();
   const auto near = nearest(key, all);
   return not_found(fmt::format("no recipe '{}' among the {} of this catalogue", key, recipes_.size()),
-                   near ? fmt::format("did you mean {}?", *near) : "pawl matrix list shows them all");
+                   near ? fmt::format("did you mean {}?", *near) : "pawl catalog list shows them all");
 }
 
 const codec::YamlDocument& Catalogue::document(const std::string& file) const {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -29,10 +30,11 @@ std::string boot_id() {
 
 struct StatLine {
   char state = '?';
+  std::int64_t group = 0;
   std::int64_t start_ticks = 0;
 };
 
-/// Fields 3 and 22 of /proc/PID/stat; the command in field 2 may hold blanks and parentheses.
+/// Fields 3, 5 and 22 of /proc/PID/stat; the command in field 2 may hold blanks and parentheses.
 std::optional<StatLine> stat_of(std::int64_t pid) {
   std::ifstream in(fmt::format("/proc/{}/stat", pid));
   std::string line;
@@ -41,10 +43,22 @@ std::optional<StatLine> stat_of(std::int64_t pid) {
   if (close == std::string::npos || close + 2 >= line.size()) return std::nullopt;
   const auto fields = split(std::string_view(line).substr(close + 2), ' ');
   if (fields.size() < 20) return std::nullopt;
-  return StatLine{fields[0].empty() ? '?' : fields[0][0], parse_int(fields[19]).value_or(0)};
+  return StatLine{fields[0].empty() ? '?' : fields[0][0], parse_int(fields[2]).value_or(0), parse_int(fields[19]).value_or(0)};
 }
 
-bool group_exists(std::int64_t pgid) { return ::kill(static_cast<pid_t>(-pgid), 0) == 0 || errno == EPERM; }
+/// Whether the group has a member that still runs. Zombies do not count: signalling them succeeds, but whoever adopted
+/// them decides when they are reaped.
+bool group_runs(std::int64_t pgid) {
+  if (::kill(static_cast<pid_t>(-pgid), 0) != 0 && errno != EPERM) return false;
+  std::error_code ec;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ec)) {
+    const auto pid = parse_int(entry.path().filename().string());
+    if (!pid) continue;
+    const auto stat = stat_of(*pid);
+    if (stat && stat->group == pgid && stat->state != 'Z' && stat->state != 'X') return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -177,14 +191,14 @@ Status RealProcesses::end_group(const io::ProcessId& id, Nanos grace) {
     const bool known = alive(id);
     if (!known) {
       (void)reap(id);
-      if (!group_exists(id.pid)) return {};
+      if (!group_runs(id.pid)) return {};
     }
     if (!ours()) return {};
     ::kill(static_cast<pid_t>(-id.pid), signal);
     const MonoTime deadline = clock.now() + (signal == SIGTERM ? grace : Nanos{Seconds{5}});
     while (clock.now() < deadline) {
       (void)reap(id);
-      if (!alive(id) && !group_exists(id.pid)) return {};
+      if (!alive(id) && !group_runs(id.pid)) return {};
       clock.sleep_for(Millis{2}, {});
     }
   }

@@ -84,6 +84,8 @@ Both check_text(const Check& check) {
   if (check.code == "image-matches") return {"rows that name the new image: " + n, "记录新镜像的结果行：" + n};
   if (check.code == "numbers-valid") return {"rows whose measurement is not INVALID: " + n, "测量结果并非 INVALID 的行：" + n};
   if (check.code == "logs-clean") return {"engine logs without a traceback: " + n, "无 traceback 的引擎日志：" + n};
+  if (check.code == "head-matches") return {"run measured exactly this head: " + n, "运行测量的正是该 head：" + n};
+  if (check.code == "full-sweep") return {"run is a full sweep: " + n, "运行为完整 sweep：" + n};
   if (check.code == "evals-clean") return {"evals in which every question was answered: " + n, "所有问题均有回答的评测：" + n};
   if (check.code == "evals-pass") return {"evals at or above their threshold: " + n, "达到阈值的评测：" + n};
   if (check.code == "baseline-covered") return {"baseline points measured again: " + n, "重新测量的基线点：" + n};

@@ -86,6 +86,22 @@ Result<Database> Database::open(const std::filesystem::path& file, const std::ve
 }
 
 Status Database::migrate(const std::vector<Schema>& schemas) {
+  // Most opens find everything in place: they must not wait for a writer.
+  bool known = false, current = true;
+  PAWL_TRY(query("SELECT 1 FROM sqlite_schema WHERE name = 'store_schema'", {}, [&](const Row&) {
+    known = true;
+    return Status();
+  }));
+  for (const Schema& schema : schemas) {
+    if (!known) break;
+    std::int64_t version = 0;
+    PAWL_TRY(query("SELECT version FROM store_schema WHERE module = ?1", {schema.module}, [&](const Row& row) {
+      version = row.whole(0);
+      return Status();
+    }));
+    current = current && version == static_cast<std::int64_t>(schema.steps.size());
+  }
+  if (known && current) return {};
   return transaction([&]() -> Status {
     PAWL_TRY(execute("CREATE TABLE IF NOT EXISTS store_schema (module TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT"));
     for (const Schema& schema : schemas) {

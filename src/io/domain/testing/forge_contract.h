@@ -35,7 +35,8 @@ class ForgeContract : public ::testing::TestWithParam<MakeForgeWorld> {
   }
   Forge& forge() { return world_->forge(); }
   CommitRequest edit_image(const std::string& image = "b") {
-    return {"pawl/auto-1", world_->base(), {{"recipes.yaml", "image: " + image + "\n"}}, "Move to " + image + "\n", "pawl <pawl@localhost>", "2026-11-30T16:03:27Z"};
+    return {"pawl/auto-1",           world_->base(),        {{"recipes.yaml", "image: " + image + "\n"}}, "Move to " + image + "\n",
+            "pawl <pawl@localhost>", "2026-11-30T16:03:27Z"};
   }
   ChangeRequestId opened() {
     EXPECT_TRUE(forge().commit(edit_image()));

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include "cli.h"
+#include "codec/describe.h"
+#include "model/row.h"
+#include "workbench.h"
+
+namespace pawl::app {
+namespace {
+
+using codec::Json;
+
+struct SweepFlags {
+  std::string catalog, recipe, scale = "1", marker, task = "arith24";
+  bool publish = false;
+  std::int64_t run = 0;
+};
+
+Json status_json(const io::RunStatus& run) {
+  Json json{{"id", run.id.value}, {"attempt", run.attempt}, {"marker", run.marker}, {"recipe", run.recipe}, {"purpose", run.purpose}, {"head", run.head},
+            {"state", codec::enum_text(run.state)}, {"jobs", run.jobs}, {"done", run.done}, {"failed", run.failed}, {"started", run.started}, {"ended", run.ended}};
+  if (run.failure) json["failure"] = codec::to_json(*run.failure);
+  return json;
+}
+
+void print_rows(const io::RunEvidence& evidence) {
+  if (!evidence.rows.empty()) fmt::print("  {:<20} {:>12} {:>12} {:>12} {:>12}  {}\n", "point", "tput/GPU", "out tput/GPU", "TPOT ms", "TTFT ms", "verdict");
+  const auto number = [](const Json& row, const char* key, double factor) {
+    const auto it = row.find(key);
+    return it != row.end() && it->is_number() ? fmt::format("{:.2f}", it->get<double>() * factor) : std::string("N/A");
+  };
+  for (const Json& row : evidence.rows) {
+    fmt::print("  {:<20} {:>12} {:>12} {:>12} {:>12}  {}\n", model::row_label(row), number(row, "tput_per_gpu", 1), number(row, "output_tput_per_gpu", 1),
+               number(row, "mean_tpot", 1000), number(row, "mean_ttft", 1000), row["pawl"].value("verdict", std::string()));
+  }
+  for (const Json& row : evidence.evals) {
+    fmt::print("  {:<20} {} strict {} flexible {} n {}\n", model::row_label(row), row.value("task", std::string()), number(row, "em_strict", 1),
+               number(row, "em_flexible", 1), row.value("n_eff", 0));
+  }
+}
+
+Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const io::RunStatus& run) {
+  const bool ended = io::terminal(run.state);
+  std::optional<io::RunEvidence> evidence;
+  if (ended) {
+    auto found = bench.runner.evidence(run.id);
+    if (found) evidence = std::move(*found);
+  }
+  if (common.json) {
+    Json document{{"schema", "pawl.run/1"}, {"run", status_json(run)}};
+    if (evidence) {
+      document["rows"] = evidence->rows;
+      document["evals"] = evidence->evals;
+      document["manifest"] = evidence->manifest;
+    }
+    print_json(document);
+  } else {
+    fmt::print("run {} attempt {}: {} {}, {} of {} jobs, {} failed\n", run.id.value, run.attempt, run.recipe, codec::enum_text(run.state), run.done, run.jobs, run.failed);
+    if (run.failure) {
+      fmt::print("  first failure: {}\n", run.failure->message);
+      for (const std::string& line : run.failure->evidence) fmt::print("    {}\n", line);
+    }
+    if (evidence) print_rows(*evidence);
+  }
+  return run.state == io::RunState::kFailure ? ExitStatus::kRunFailed : run.state == io::RunState::kCancelled ? ExitStatus::kStopped : ExitStatus::kDone;
+}
+
+Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const SweepFlags& flags) {
+  PAWL_ASSIGN(const model::Scale scale, model::parse_scale(flags.scale));
+  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
+  PAWL_ASSIGN(const steward::RecipeMatrix matrix, steward::recipe_matrix(catalogue.texts, flags.recipe));
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExistingOrNew));
+  io::SweepRequest request{.marker = flags.marker.empty() ? fmt::format("sweep-{}-{}", flags.recipe, iso_utc(world.clock.wall())) : flags.marker,
+                           .recipe = flags.recipe,
+                           .purpose = "sweep",
+                           .points = matrix.points,
+                           .evals = matrix.evals,
+                           .scale = scale,
+                           .eval_task = flags.task};
+  PAWL_ASSIGN(const RunId id, bench->runner.dispatch(request));
+  PAWL_ASSIGN(const io::RunStatus run, bench->runner.wait(id, world.stop));
+  if (flags.publish && run.state == io::RunState::kSuccess) PAWL_TRY(bench->publish(run));
+  return show_run(*bench, common, run);
+}
+
+Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
+  PAWL_ASSIGN(const store::Workspace workspace, store::Workspace::open(world.files, common.workspace));
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+  PAWL_ASSIGN(const std::vector<io::RunStatus> runs, bench->runner.list());
+  if (common.json) {
+    Json all = Json::array();
+    for (const io::RunStatus& run : runs) all.push_back(status_json(run));
+    print_json({{"schema", "pawl.runs/1"}, {"runs", all}});
+    return ExitStatus::kDone;
+  }
+  if (runs.empty()) fmt::print("no runs yet: pawl sweep run --help\n");
+  for (const io::RunStatus& run : runs) {
+    fmt::print("{:>5}  {:<9} {:<9} {:>3}/{:<3} {:<20}  {}\n", run.id.value, run.purpose, codec::enum_text(run.state), run.done, run.jobs, run.started, run.recipe);
+  }
+  return ExitStatus::kDone;
+}
+
+}  // namespace
+
+void add_sweep_commands(Cli& cli) {
+  CLI::App* sweep = cli.root.add_subcommand("sweep", "Run a recipe's whole matrix and look at runs")->require_subcommand(1);
+  auto flags = std::make_shared<SweepFlags>();
+  CLI::App* run = cli.command(*sweep, "run", "Benchmark every point of a recipe and run its evals, on this machine",
+                              "  pawl sweep run --workspace w --catalog DIR --recipe qwen3.5-fp4-b200-sglang --scale 1/32\n"
+                              "  pawl sweep run … --publish      the result becomes the baseline of later upgrades");
+  run->add_option("--catalog", flags->catalog, "Folder of the recipe catalogue")->required();
+  run->add_option("--recipe", flags->recipe, "Config key")->required();
+  run->add_option("--scale", flags->scale, "Fraction by which lengths and prompt counts shrink")->capture_default_str();
+  run->add_option("--marker", flags->marker, "Name of the run: the same marker is the same run, finished or gone on with");
+  run->add_option("--eval-task", flags->task, "Task of the evals")->capture_default_str();
+  run->add_flag("--publish", flags->publish, "Publish the rows when the run succeeds");
+  run->callback([&cli, flags] { cli.selected = [flags](World& world, const CommonFlags& common) { return run_sweep(world, common, *flags); }; });
+
+  CLI::App* list = cli.command(*sweep, "list", "Runs of the workspace", "  pawl sweep list --workspace pawl-demo --json");
+  list->callback([&cli] { cli.selected = [](World& world, const CommonFlags& common) { return list_runs(world, common); }; });
+
+  CLI::App* status = cli.command(*sweep, "status", "One run with its rows", "  pawl sweep status 3 --workspace pawl-demo");
+  status->add_option("run", flags->run, "Id of the run")->required();
+  status->callback([&cli, flags] {
+    cli.selected = [flags](World& world, const CommonFlags& common) -> Result<ExitStatus> {
+      PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+      PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(RunId{flags->run}));
+      return show_run(*bench, common, run);
+    };
+  });
+}
+
+}  // namespace pawl::app

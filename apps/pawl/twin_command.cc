@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "cli.h"
+#include "twin/flags.h"
+#include "twin/profile.h"
+#include "twin/twin.h"
+#include "version.h"
+
+namespace pawl::app {
+namespace {
+
+struct TwinFlags {
+  twin::TwinOptions options;
+  std::string model_prefix = "*", runner = "*";
+};
+
+Result<ExitStatus> run_twin(World& world, twin::TwinOptions options, const TwinFlags& flags) {
+  if (options.profile.empty()) {
+    PAWL_ASSIGN(options.profile, twin::profile_for(*world.assets, options.image, flags.model_prefix, flags.runner));
+  }
+  options.pawl_version = kVersion;
+  PAWL_ASSIGN(const twin::Profile profile, twin::load_profile(*world.assets, options.profile));
+  const std::string refused = twin::unrecognized_message(twin::read_engine_flags(profile, options.engine_flags));
+  if (!refused.empty()) {
+    // Word for word what the engine's launcher says: what reads the logs of a failed start must know it from there.
+    fmt::print("SIMULATION: pawl twin {}, no model is loaded; profile {}\n", kVersion, options.profile);
+    std::fflush(stdout);
+    fmt::print(stderr, "usage: launch_server.py [-h] --model-path MODEL_PATH [engine flags]\n{}\n", refused);
+    return ExitStatus::kUsage;
+  }
+  PAWL_ASSIGN(const auto twin, twin::Twin::start(options, *world.assets, world.clock, [](const std::string& line) {
+                fmt::print("{}\n", line);
+                std::fflush(stdout);
+              }));
+  while (world.clock.sleep_for(Seconds{3600}, world.stop)) {
+  }
+  return ExitStatus::kDone;
+}
+
+}  // namespace
+
+void add_twin_command(Cli& cli) {
+  CLI::App* app =
+      cli.command(cli.root, "twin", "Run a simulated serving engine: real HTTP and streams, invented text, timing by a published law, no model",
+                  "  pawl twin --profile generic-new --port 8000 --tp 4 --served-model-name demo\n"
+                  "  pawl twin --image lmsysorg/sglang:v0.5.19-cu130 --model-prefix qwen3.5 --runner b200 --tp 2 --port 8000 -- --disable-radix-cache\n"
+                  "\nEverything it answers carries the header x-pawl-simulated. What it can and cannot stand for: docs/twin.md.");
+  auto flags = std::make_shared<TwinFlags>();
+  twin::TwinOptions& o = flags->options;
+  app->add_option("--host", o.host, "Address to listen on")->capture_default_str();
+  app->add_option("--port", o.port, "Port to listen on; 0: a free one, named in the log")->required();
+  CLI::Option* profile = app->add_option("--profile", o.profile, "Name of the profile to follow");
+  CLI::Option* image = app->add_option("--image", o.image, "Choose the profile by image, with --model-prefix and --runner")->excludes(profile);
+  app->add_option("--model-prefix", flags->model_prefix, "Model prefix of the recipe, for the choice by image")->needs(image);
+  app->add_option("--runner", flags->runner, "Runner of the recipe, for the choice by image")->needs(image);
+  app->add_option("--tp,--tp-size", o.tp, "GPUs of the engine that is imitated")->capture_default_str()->check(CLI::PositiveNumber);
+  app->add_option("--ep,--ep-size", o.ep, "Expert parallelism, shown only")->capture_default_str()->check(CLI::PositiveNumber);
+  app->add_option("--served-model-name", o.served_model_name, "Model name that requests use; by default that of the profile");
+  app->add_option("--max-running-requests", o.max_running_requests, "Most requests that run at once; by default that of the profile")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--seed", o.seed, "Seed of words and jitter")->capture_default_str();
+  app->add_option("engine_flags", o.engine_flags, "After --: flags of the engine's launcher, checked by name and shown, without effect");
+  app->callback([&cli, flags] {
+    if (flags->options.profile.empty() && flags->options.image.empty()) throw CLI::ValidationError("--profile or --image is needed");
+    cli.selected = [flags](World& world, const CommonFlags&) { return run_twin(world, flags->options, *flags); };
+  });
+}
+
+}  // namespace pawl::app

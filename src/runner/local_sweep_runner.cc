@@ -1,0 +1,336 @@
+#include "runner/local_sweep_runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "codec/describe.h"
+#include "model/row.h"
+
+namespace pawl::runner {
+namespace {
+
+using codec::Json;
+using io::RunState;
+using io::RunStatus;
+using model::JobKind;
+using model::JobResult;
+using model::JobSpec;
+
+constexpr Nanos kLookInterval = Millis{100};
+constexpr const char* kRunColumns =
+    "SELECT r.id, r.attempt, r.marker, r.request, r.state, r.started, r.ended, r.failure,"
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt),"
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state IN ('succeeded', 'failed', 'cancelled')),"
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state = 'failed') FROM runner_run r ";
+
+Result<RunStatus> status_of(const store::Row& row) {
+  RunStatus s;
+  s.id = RunId{row.whole(0)};
+  s.attempt = row.whole(1);
+  s.marker = row.text(2);
+  PAWL_ASSIGN(const Json request, codec::parse_json(row.text(3), "runner_run.request"));
+  s.recipe = request.value("recipe", std::string());
+  s.purpose = request.value("purpose", std::string());
+  s.head = request.value("head", std::string());
+  s.state = codec::enum_value<RunState>(row.text(4)).value_or(RunState::kQueued);
+  s.started = row.text(5);
+  s.ended = row.text(6);
+  if (!row.is_null(7)) {
+    PAWL_ASSIGN(const Json failure, codec::parse_json(row.text(7), "runner_run.failure"));
+    PAWL_ASSIGN(s.failure, codec::from_json<model::JobFailure>(failure, "failure"));
+  }
+  s.jobs = row.whole(8);
+  s.done = row.whole(9);
+  s.failed = row.whole(10);
+  return s;
+}
+
+std::string key_of(const JobSpec& spec) { return fmt::format("{}.{}.{}", spec.run, spec.attempt, spec.job); }
+
+std::string compact(const Json& json) { return codec::write_json(json, codec::JsonForm::kCompactUtf8); }
+
+std::string label_of(const JobSpec& spec) {
+  const auto p = model::point_of_row(spec.row);
+  return (spec.kind == JobKind::kEval ? "eval " + (spec.eval ? spec.eval->task : "") + " · " : std::string()) + (p ? p->label() : spec.job);
+}
+
+/// Lines of an engine log that a sound run does not have.
+std::int64_t log_complaints(std::string_view log) {
+  std::int64_t count = 0;
+  bool ready = false;
+  for (const std::string_view line : split(log, '\n')) {
+    if (line.find("fired up and ready") != std::string_view::npos) ready = true;
+    const bool traceback = line.find("Traceback (most recent call last)") != std::string_view::npos;
+    const bool server_error = ready && line.find("HTTP/1.1\" 5") != std::string_view::npos;
+    count += traceback || server_error ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+store::Schema runner_schema() {
+  return {"runner",
+          {"CREATE TABLE runner_run (id INTEGER PRIMARY KEY AUTOINCREMENT, marker TEXT NOT NULL UNIQUE, request TEXT NOT NULL, attempt INTEGER NOT NULL,"
+           " state TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, cancel INTEGER NOT NULL, failure TEXT) STRICT;"
+           "CREATE TABLE runner_job (run INTEGER NOT NULL REFERENCES runner_run (id), attempt INTEGER NOT NULL, position INTEGER NOT NULL, job TEXT NOT NULL,"
+           " spec TEXT NOT NULL, state TEXT NOT NULL, failure TEXT, PRIMARY KEY (run, attempt, job)) STRICT"}};
+}
+
+Result<RunId> LocalSweepRunner::dispatch(const io::SweepRequest& request) {
+  store::Database& db = world_.database;
+  RunId run;
+  PAWL_TRY(db.transaction([&]() -> Status {
+    PAWL_ASSIGN(const std::optional<RunId> known, find(request.marker));
+    if (known) {
+      run = *known;
+      return {};
+    }
+    PAWL_TRY(db.execute("INSERT INTO runner_run (marker, request, attempt, state, started, ended, cancel) VALUES (?1, ?2, 1, 'queued', '', '', 0)",
+                        {request.marker, compact(codec::to_json(request))}));
+    run = RunId{db.last_id()};
+    PAWL_ASSIGN(const std::vector<JobSpec> jobs, plan_jobs(request, run, 1, world_.engines));
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      PAWL_TRY(db.execute("INSERT INTO runner_job (run, attempt, position, job, spec, state) VALUES (?1, 1, ?2, ?3, ?4, 'queued')",
+                          {run.value, static_cast<std::int64_t>(i), jobs[i].job, compact(codec::to_json(jobs[i]))}));
+    }
+    return {};
+  }));
+  return run;
+}
+
+Result<std::optional<RunId>> LocalSweepRunner::find(const std::string& marker) {
+  std::optional<RunId> found;
+  PAWL_TRY(world_.database.query("SELECT id FROM runner_run WHERE marker = ?1", {marker}, [&](const store::Row& row) {
+    found = RunId{row.whole(0)};
+    return Status();
+  }));
+  return found;
+}
+
+Result<RunStatus> LocalSweepRunner::status(RunId run) {
+  std::optional<RunStatus> found;
+  PAWL_TRY(world_.database.query(std::string(kRunColumns) + "WHERE r.id = ?1", {run.value}, [&](const store::Row& row) -> Status {
+    PAWL_ASSIGN(found, status_of(row));
+    return {};
+  }));
+  if (!found) return not_found(fmt::format("no run {}", run.value), "pawl sweep list shows the runs of this workspace");
+  return *found;
+}
+
+Result<std::vector<RunStatus>> LocalSweepRunner::list() {
+  std::vector<RunStatus> all;
+  PAWL_TRY(world_.database.query(std::string(kRunColumns) + "ORDER BY r.id", {}, [&](const store::Row& row) -> Status {
+    PAWL_ASSIGN(RunStatus status, status_of(row));
+    all.push_back(std::move(status));
+    return {};
+  }));
+  return all;
+}
+
+Result<io::SweepRequest> LocalSweepRunner::request_of(RunId run) {
+  std::string text;
+  PAWL_TRY(world_.database.query("SELECT request FROM runner_run WHERE id = ?1", {run.value}, [&](const store::Row& row) {
+    text = row.text(0);
+    return Status();
+  }));
+  PAWL_ASSIGN(const Json json, codec::parse_json(text, "runner_run.request"));
+  return codec::from_json<io::SweepRequest>(json, "request");
+}
+
+Result<std::vector<LocalSweepRunner::Job>> LocalSweepRunner::jobs_of(RunId run, std::int64_t attempt) {
+  std::vector<Job> jobs;
+  PAWL_TRY(world_.database.query("SELECT spec, state FROM runner_job WHERE run = ?1 AND attempt = ?2 ORDER BY position", {run.value, attempt},
+                                 [&](const store::Row& row) -> Status {
+                                   PAWL_ASSIGN(const Json json, codec::parse_json(row.text(0), "runner_job.spec"));
+                                   PAWL_ASSIGN(JobSpec spec, codec::from_json<JobSpec>(json, "spec"));
+                                   jobs.push_back({std::move(spec), row.text(1)});
+                                   return {};
+                                 }));
+  return jobs;
+}
+
+Result<bool> LocalSweepRunner::cancel_requested(RunId run) {
+  bool requested = false;
+  PAWL_TRY(world_.database.query("SELECT cancel FROM runner_run WHERE id = ?1", {run.value}, [&](const store::Row& row) {
+    requested = row.whole(0) != 0;
+    return Status();
+  }));
+  return requested;
+}
+
+Status LocalSweepRunner::cancel(RunId run) {
+  // A run that nobody works on has no process to end: it is cancelled here and now.
+  return world_.database.transaction([&]() -> Status {
+    PAWL_TRY(world_.database.execute("UPDATE runner_run SET cancel = 1 WHERE id = ?1 AND state IN ('queued', 'running')", {run.value}));
+    PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'cancelled', ended = ?2 WHERE id = ?1 AND state = 'queued'",
+                                     {run.value, iso_utc(world_.clock.wall())}));
+    return world_.database.execute("UPDATE runner_job SET state = 'cancelled' WHERE run = ?1 AND state = 'queued' AND"
+                                   " (SELECT state FROM runner_run WHERE id = ?1) = 'cancelled'",
+                                   {run.value});
+  });
+}
+
+Status LocalSweepRunner::set_job(const JobSpec& spec, const std::string& state, const std::string& failure) {
+  return world_.database.execute("UPDATE runner_job SET state = ?4, failure = ?5 WHERE run = ?1 AND attempt = ?2 AND job = ?3",
+                                 {spec.run, spec.attempt, spec.job, state, failure.empty() ? store::Value() : store::Value(failure)});
+}
+
+Result<std::string> LocalSweepRunner::run_job(const RunStatus& run, const Job& job, std::stop_token stop) {
+  const JobSpec& spec = job.spec;
+  const auto folder = world_.workspace.job_folder(spec.run, spec.attempt, spec.job);
+  PAWL_TRY(world_.files.write_atomic(folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
+  // A job that the database calls queued has no live process: what an earlier, stopped life of it left is cleared, or
+  // the executor would take it for this one. One that it calls running may be alive, and is taken up again.
+  if (job.state == "queued") PAWL_TRY(world_.executor.forget(key_of(spec), folder));
+  PAWL_TRY(set_job(spec, "running", {}));
+  const MonoTime deadline = world_.clock.now() + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(spec.timeout_s + 30));
+  bool cancelled = false;
+  PAWL_ASSIGN(exec::JobHandle handle, world_.executor.submit(key_of(spec), folder));
+  for (bool taken_up = job.state == "running";; taken_up = false) {
+    for (;;) {
+      auto state = world_.executor.wait(handle, kLookInterval, stop);
+      if (!state && state.error().cls != ErrorClass::kCancelled) return std::move(state).error();
+      if (state && *state == exec::JobState::kEnded) break;
+      if (stop.stop_requested()) {
+        PAWL_TRY(world_.executor.cancel(handle));
+        if (!world_.files.exists(folder / "result.json")) {
+          PAWL_TRY(set_job(spec, "queued", {}));
+          return pawl::cancelled();
+        }
+        break;
+      }
+      PAWL_ASSIGN(cancelled, cancel_requested(run.id));
+      if (cancelled || world_.clock.now() > deadline) {
+        PAWL_TRY(world_.executor.cancel(handle));
+        break;
+      }
+    }
+    // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
+    if (!taken_up || cancelled || world_.files.exists(folder / "result.json")) break;
+    PAWL_TRY(world_.executor.forget(key_of(spec), folder));
+    PAWL_ASSIGN(handle, world_.executor.submit(key_of(spec), folder));
+  }
+  std::optional<model::JobFailure> failure;
+  if (auto text = world_.files.read(folder / "result.json")) {
+    PAWL_ASSIGN(const Json json, codec::parse_json(*text, (folder / "result.json").string()));
+    PAWL_ASSIGN(JobResult result, codec::from_json<JobResult>(json, "result.json"));
+    failure = std::move(result.failure);
+  } else if (cancelled) {
+    PAWL_TRY(set_job(spec, "cancelled", {}));
+    return std::string("cancelled");
+  } else {
+    failure = model::JobFailure{model::FailureClass::kInternal, fmt::format("the job {} ended without a result", spec.job), {}};
+    if (auto log = world_.files.read(folder / "job.log")) {
+      for (const std::string_view line : split(*log, '\n')) failure->evidence.emplace_back(line);
+      if (failure->evidence.size() > 20) failure->evidence.erase(failure->evidence.begin(), failure->evidence.end() - 20);
+    }
+  }
+  const std::string state = failure ? "failed" : "succeeded";
+  PAWL_TRY(set_job(spec, state, failure ? compact(codec::to_json(*failure)) : std::string()));
+  return state;
+}
+
+Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
+  PAWL_ASSIGN(RunStatus run, status(id));
+  if (io::terminal(run.state)) return run;
+  PAWL_ASSIGN(const io::SweepRequest request, request_of(id));
+  PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'running', started = CASE started WHEN '' THEN ?2 ELSE started END WHERE id = ?1",
+                                   {id.value, iso_utc(world_.clock.wall())}));
+  PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(id, run.attempt));
+  const auto total = static_cast<std::int64_t>(jobs.size());
+  bool failed = false, cancelled = false;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Job& job = jobs[i];
+    failed = failed || job.state == "failed";
+    if (job.state == "succeeded" || job.state == "failed" || job.state == "cancelled") continue;
+    PAWL_ASSIGN(cancelled, cancel_requested(id));
+    if (cancelled || (failed && request.fail_fast)) {
+      PAWL_TRY(set_job(job.spec, "cancelled", {}));
+      continue;
+    }
+    world_.progress.report({request.purpose, label_of(job.spec), static_cast<std::int64_t>(i) + 1, total});
+    PAWL_ASSIGN(const std::string state, run_job(run, job, stop));
+    failed = failed || state == "failed";
+  }
+  PAWL_ASSIGN(cancelled, cancel_requested(id));
+  PAWL_ASSIGN(run, status(id));
+  return finish(run, cancelled ? RunState::kCancelled : failed ? RunState::kFailure : RunState::kSuccess);
+}
+
+Result<RunStatus> LocalSweepRunner::finish(const RunStatus& run, RunState state) {
+  PAWL_TRY(collect(run, state));
+  std::optional<std::string> failure;
+  PAWL_TRY(world_.database.query("SELECT failure FROM runner_job WHERE run = ?1 AND attempt = ?2 AND failure IS NOT NULL ORDER BY position LIMIT 1",
+                                 {run.id.value, run.attempt}, [&](const store::Row& row) {
+                                   failure = row.text(0);
+                                   return Status();
+                                 }));
+  PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = ?2, ended = ?3, failure = ?4 WHERE id = ?1",
+                                   {run.id.value, codec::enum_text(state), iso_utc(world_.clock.wall()), failure ? store::Value(*failure) : store::Value()}));
+  return status(run.id);
+}
+
+/// Writes the aggregates and the manifest. Repeating it writes the same files again.
+Status LocalSweepRunner::collect(const RunStatus& run, RunState state) {
+  PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(run.id, run.attempt));
+  PAWL_ASSIGN(const io::SweepRequest request, request_of(run.id));
+  Json rows = Json::array(), evals = Json::array(), job_list = Json::array();
+  for (const Job& job : jobs) {
+    const auto folder = world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job);
+    Json entry{{"job", job.spec.job}, {"kind", codec::enum_text(job.spec.kind)}, {"label", label_of(job.spec)}, {"state", job.state},
+               {"point_key", model::point_key(job.spec.row)}};
+    if (auto log = world_.files.read(folder / "server.log")) entry["log_complaints"] = log_complaints(*log);
+    if (job.state == "succeeded") {
+      PAWL_ASSIGN(const std::string text, world_.files.read(folder / "result.json"));
+      PAWL_ASSIGN(const Json json, codec::parse_json(text, (folder / "result.json").string()));
+      PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
+      entry["node"] = result.node;
+      entry["engine_version"] = result.engine_version;
+      if (job.spec.kind == JobKind::kBenchmark) {
+        PAWL_ASSIGN(Json row, model::result_row(job.spec, result));
+        rows.push_back(std::move(row));
+      } else {
+        PAWL_ASSIGN(Json row, model::eval_row(job.spec, result));
+        evals.push_back(std::move(row));
+      }
+    }
+    job_list.push_back(std::move(entry));
+  }
+  const Json manifest{{"schema", "pawl.sweep-manifest/1"},
+                      {"run", run.id.value},
+                      {"attempt", run.attempt},
+                      {"marker", run.marker},
+                      {"recipe", request.recipe},
+                      {"purpose", request.purpose},
+                      {"head", request.head},
+                      {"full_sweep", request.purpose != "smoke"},
+                      {"scale", request.scale.text()},
+                      {"state", codec::enum_text(state)},
+                      {"jobs", job_list}};
+  const auto folder = world_.workspace.run_folder(run.id.value, run.attempt);
+  PAWL_TRY(world_.files.write_atomic(folder / "results_bmk" / "agg_bmk.json", codec::write_json_pretty(rows)));
+  PAWL_TRY(world_.files.write_atomic(folder / "eval_results_all" / "agg_eval_all.json", codec::write_json_pretty(evals)));
+  return world_.files.write_atomic(folder / "manifest.json", codec::write_json_pretty(manifest));
+}
+
+Result<io::RunEvidence> LocalSweepRunner::evidence(RunId id) {
+  PAWL_ASSIGN(const RunStatus run, status(id));
+  if (!io::terminal(run.state)) return bad_input(fmt::format("run {} is still {}", id.value, codec::enum_text(run.state)));
+  const auto folder = world_.workspace.run_folder(id.value, run.attempt);
+  io::RunEvidence evidence;
+  const auto read = [&](const std::filesystem::path& path) -> Result<Json> {
+    PAWL_ASSIGN(const std::string text, world_.files.read(path));
+    return codec::parse_json(text, path.string());
+  };
+  PAWL_ASSIGN(const Json rows, read(folder / "results_bmk" / "agg_bmk.json"));
+  PAWL_ASSIGN(const Json evals, read(folder / "eval_results_all" / "agg_eval_all.json"));
+  PAWL_ASSIGN(evidence.manifest, read(folder / "manifest.json"));
+  evidence.rows.assign(rows.begin(), rows.end());
+  evidence.evals.assign(evals.begin(), evals.end());
+  return evidence;
+}
+
+}  // namespace pawl::runner

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "exec/job_executor.h"
+#include "io/clock.h"
+#include "io/domain/sweep_runner.h"
+#include "io/files.h"
+#include "io/progress.h"
+#include "runner/job_plan.h"
+#include "store/database.h"
+#include "store/workspace.h"
+
+namespace pawl::runner {
+
+/// Tables runner_run and runner_job.
+[[nodiscard]] store::Schema runner_schema();
+
+/// What the runner works with. References outlive it.
+struct RunnerWorld {
+  store::Database& database;
+  const store::Workspace& workspace;
+  const io::Clock& clock;
+  const io::Files& files;
+  exec::JobExecutor& executor;
+  EngineSource engines;
+  io::Progress& progress;
+};
+
+/// Our own sweep runner: jobs one after the other on one executor, every state in the database before the effect that
+/// it announces. `wait` does the work on the calling thread; after a crash the next `wait` finds the jobs of the last
+/// one by their keys and goes on. `cancel` may come from another process: `wait` looks between short waits.
+/// One thread per object.
+class LocalSweepRunner final : public io::SweepRunner {
+ public:
+  explicit LocalSweepRunner(RunnerWorld world) : world_(std::move(world)) {}
+
+  Result<RunId> dispatch(const io::SweepRequest& request) override;
+  Result<std::optional<RunId>> find(const std::string& marker) override;
+  Result<io::RunStatus> status(RunId run) override;
+  Result<io::RunStatus> wait(RunId run, std::stop_token stop) override;
+  Status cancel(RunId run) override;
+  Result<io::RunEvidence> evidence(RunId run) override;
+
+  [[nodiscard]] Result<std::vector<io::RunStatus>> list();
+
+ private:
+  struct Job {
+    model::JobSpec spec;
+    std::string state;  ///< "queued", "running", "succeeded", "failed", "cancelled"
+  };
+
+  Result<io::SweepRequest> request_of(RunId run);
+  Result<std::vector<Job>> jobs_of(RunId run, std::int64_t attempt);
+  Result<bool> cancel_requested(RunId run);
+  /// Runs one job to its end. Returns its new state; kCancelled error when `stop` fired (the job is queued again).
+  Result<std::string> run_job(const io::RunStatus& run, const Job& job, std::stop_token stop);
+  Status set_job(const model::JobSpec& spec, const std::string& state, const std::string& failure);
+  Result<io::RunStatus> finish(const io::RunStatus& run, io::RunState state);
+  Status collect(const io::RunStatus& run, io::RunState state);
+
+  RunnerWorld world_;
+};
+
+}  // namespace pawl::runner

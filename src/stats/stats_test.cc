@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "stats/interval.h"
+#include "stats/moments.h"
+#include "stats/percentile.h"
+
+namespace pawl::stats {
+namespace {
+
+TEST(Percentile, InterpolatesAsNumPyDoes) {
+  const std::vector<double> values{425.656364, 42.800481, 42.923581};
+  EXPECT_DOUBLE_EQ(percentile(values, 50), 42.923581);
+  EXPECT_DOUBLE_EQ(percentile(values, 25), 42.862031);
+  EXPECT_NEAR(percentile(values, 90), 349.1098074, 1e-9);
+  EXPECT_NEAR(percentile(values, 99), 418.00170834, 1e-9);
+  EXPECT_DOUBLE_EQ(percentile(values, 0), 42.800481);
+  EXPECT_DOUBLE_EQ(percentile(values, 100), 425.656364);
+}
+
+TEST(Percentile, OfNothingIsNotKnown) {
+  EXPECT_TRUE(std::isnan(percentile({}, 50)));
+  EXPECT_TRUE(std::isnan(weighted_percentile({}, 50)));
+  EXPECT_TRUE(std::isnan(weighted_percentile(std::vector<Weighted>{{5, 0}}, 50)));
+}
+
+TEST(Percentile, OfOneValueIsThatValue) { EXPECT_EQ(percentile(std::vector<double>{7}, 99.9), 7); }
+
+TEST(Percentile, WeightedEqualsWritingEachValueDownSoOften) {
+  const std::vector<Weighted> weighted{{4, 3}, {1, 1}, {9, 0}, {2.5, 4}, {8, 2}};
+  std::vector<double> plain;
+  for (const Weighted& item : weighted) plain.insert(plain.end(), static_cast<std::size_t>(item.weight), item.value);
+  for (double p = 0; p <= 100; p += 0.5) EXPECT_DOUBLE_EQ(weighted_percentile(weighted, p), percentile(plain, p)) << p;
+  EXPECT_NEAR(weighted_mean(weighted), mean(plain), 1e-12);
+  EXPECT_NEAR(weighted_population_std(weighted), population_std(plain), 1e-12);
+}
+
+TEST(Moments, SumKeepsWhatPlainAdditionLoses) {
+  EXPECT_EQ(sum(std::vector<double>{1, 1e100, 1, -1e100}), 2);
+  const std::vector<double> tenths(1'000'000, 0.1);
+  EXPECT_DOUBLE_EQ(mean(tenths), 0.1);
+}
+
+TEST(Moments, StandardDeviationHasBothForms) {
+  const std::vector<double> values{2, 4, 4, 4, 5, 5, 7, 9};
+  EXPECT_DOUBLE_EQ(population_std(values), 2);
+  EXPECT_NEAR(sample_std(values), 2.138089935, 1e-9);
+  EXPECT_TRUE(std::isnan(population_std({})));
+  EXPECT_EQ(population_std(std::vector<double>{3}), 0);
+  EXPECT_TRUE(std::isnan(sample_std(std::vector<double>{3})));
+}
+
+TEST(MedianInterval, HasTheRanksOfTheTables) {
+  // Published ranks of the sign test at 95 %, equal tails.
+  for (const auto& [n, low, high] : {std::tuple{6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {10, 2, 9}, {20, 6, 15}, {30, 10, 21}, {50, 18, 33}, {100, 40, 61}}) {
+    const RankInterval ranks = quantile_ranks(n, 0.5, 0.95);
+    EXPECT_EQ(ranks.low, low) << n;
+    EXPECT_EQ(ranks.high, high) << n;
+  }
+  EXPECT_EQ(quantile_ranks(5, 0.5, 0.95).low, std::nullopt);
+  EXPECT_EQ(quantile_ranks(0, 0.5, 0.95).high, std::nullopt);
+}
+
+TEST(MedianInterval, IsOpenWhereTheRankDoesNotExist) {
+  const RankInterval ranks = quantile_ranks(100, 0.99, 0.99);
+  EXPECT_TRUE(ranks.low.has_value());
+  EXPECT_EQ(ranks.high, std::nullopt);
+}
+
+TEST(MedianInterval, TakesTheValuesAtThoseRanks) {
+  const std::vector<double> values{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  const auto interval = median_interval_sorted(values);
+  ASSERT_TRUE(interval.has_value());
+  EXPECT_EQ(interval->low, 2);
+  EXPECT_EQ(interval->high, 9);
+  EXPECT_FALSE(median_interval_sorted(std::vector<double>{1, 2, 3, 4, 5}).has_value());
+}
+
+TEST(MedianInterval, StaysQuickAndNarrowForAMillionValues) {
+  const RankInterval ranks = quantile_ranks(1'000'000, 0.5, 0.95);
+  ASSERT_TRUE(ranks.low && ranks.high);
+  EXPECT_NEAR(static_cast<double>(*ranks.low), 500'000 - 980, 3);
+  EXPECT_NEAR(static_cast<double>(*ranks.high), 500'000 + 981, 3);
+}
+
+}  // namespace
+}  // namespace pawl::stats

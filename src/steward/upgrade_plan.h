@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "changelog/ledger.h"
+#include "codec/json.h"
+#include "io/domain/forge.h"
+#include "plan/catalogue.h"
+#include "plan/expansion.h"
+
+namespace pawl::steward {
+
+/// The files of a catalogue, as far as an upgrade needs them.
+struct CatalogueTexts {
+  plan::Layout layout;
+  std::map<std::string, std::string> texts;  ///< path → bytes
+};
+
+/// The catalogue at a commit of the forge. kNotFound when no known layout is there.
+[[nodiscard]] Result<CatalogueTexts> read_catalogue(io::Forge& forge, const std::string& commit);
+
+struct FileEdit {
+  std::string path, before, after;
+};
+
+/// Everything that moving one recipe to another image would change and measure.
+struct UpgradePlan {
+  std::string recipe, file, changelog_file, image_old, image_new, engine, runner, model_prefix;
+  FileEdit image_edit, changelog_edit;
+  changelog::Entry entry;
+  std::vector<codec::Json> points;     ///< matrix rows, with the new image
+  std::vector<codec::Json> evals;      ///< matrix rows, with the new image
+  plan::SmokeSelection smoke;
+};
+
+/// Pure. `link` goes into the changelog entry; "XXX" while there is no change request. Errors: unknown recipe (with the
+/// nearest), bad image, image that is the present one (kConflict), what the expansion refuses.
+[[nodiscard]] Result<UpgradePlan> plan_upgrade(const CatalogueTexts& catalogue, const std::string& recipe, const std::string& image, const std::string& link,
+                                               plan::SmokeEval smoke_eval);
+
+/// The matrix of a recipe as a catalogue has it now.
+struct RecipeMatrix {
+  std::string file, image, engine, runner, model_prefix;
+  std::vector<codec::Json> points, evals;
+};
+[[nodiscard]] Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& catalogue, const std::string& recipe);
+
+}  // namespace pawl::steward

@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include "posix/embedded_assets.h"
+#include "twin/mix.h"
+#include "twin/profile.h"
+#include "twin/scheduler.h"
+
+namespace pawl::twin {
+namespace {
+
+struct Point {
+  const char* profile;
+  std::int64_t tp, concurrency;
+  double tpot_ms, ttft_ms;  ///< published means
+};
+
+/// Mean TPOT and TTFT of a closed loop of eight requests a slot with the published lengths.
+Point simulate(const Law& law, std::int64_t concurrency) {
+  Scheduler scheduler(law, 4096, 1);
+  struct Seen {
+    double sent = 0, first = 0, last = 0;
+    std::int64_t output = 0;
+  };
+  std::vector<Seen> seen(static_cast<std::size_t>(concurrency * 8));
+  std::size_t next = 0;
+  MonoTime now;
+  const auto send = [&] {
+    if (next == seen.size()) return;
+    const auto length = [&](int which, double full) {
+      return static_cast<std::int64_t>(full * (0.8 + 0.2 * unit(mix(7, next * 2 + static_cast<std::size_t>(which)))));
+    };
+    seen[next] = {millis_of(now.since_boot), 0, 0, length(1, 1024)};
+    EXPECT_TRUE(scheduler.submit({static_cast<std::int64_t>(next), length(0, 8192), seen[next].output, seen[next].output}, now));
+    ++next;
+  };
+  for (std::int64_t i = 0; i < concurrency; ++i) send();
+  while (const auto step = scheduler.next(now)) {
+    now = now + step->duration;
+    for (const auto& token : step->tokens) {
+      Seen& s = seen[static_cast<std::size_t>(token.id)];
+      if (token.index == 0) s.first = millis_of(now.since_boot);
+      if (!token.last) continue;
+      s.last = millis_of(now.since_boot);
+      send();
+    }
+  }
+  Point mean{};
+  for (const Seen& s : seen) {
+    mean.tpot_ms += (s.last - s.first) / static_cast<double>(s.output - 1) / static_cast<double>(seen.size());
+    mean.ttft_ms += (s.first - s.sent) / static_cast<double>(seen.size());
+  }
+  return mean;
+}
+
+TEST(Fit, TheShippedLawsAreAsNearToTheirTablesAsTheirFilesSay) {
+  const posix::EmbeddedAssets assets;
+  constexpr const char* kOld = "sglang-v0.5.14-qwen35-fp4-b200";
+  constexpr const char* kNew = "sglang-v0.5.19-qwen35-fp4-b200";
+  for (const Point& p : {Point{kOld, 4, 4, 5.88, 439.6}, Point{kOld, 2, 4, 6.66, 376.4}, Point{kOld, 2, 16, 11.82, 647.0}, Point{kOld, 2, 64, 25.34, 1536.9},
+                         Point{kNew, 4, 4, 4.96, 179.4}, Point{kNew, 2, 4, 5.94, 253.6}, Point{kNew, 2, 16, 10.36, 508.1}, Point{kNew, 2, 64, 23.28, 1269.8}}) {
+    const auto profile = load_profile(assets, p.profile);
+    ASSERT_TRUE(profile);
+    const Point got = simulate(profile->law_for(p.tp), p.concurrency);
+    EXPECT_NEAR(got.tpot_ms / p.tpot_ms, 1, 0.06) << p.profile << " tp " << p.tp << " conc " << p.concurrency;
+    EXPECT_NEAR(got.ttft_ms / p.ttft_ms, 1, 0.26) << p.profile << " tp " << p.tp << " conc " << p.concurrency;
+  }
+}
+
+TEST(Fit, TheNewerEngineIsFasterAtEveryPoint) {
+  const posix::EmbeddedAssets assets;
+  const std::pair<const char*, const char*> pairs[] = {{"sglang-v0.5.14-qwen35-fp4-b200", "sglang-v0.5.19-qwen35-fp4-b200"},
+                                                       {"sglang-v0.5.14-qwen35-fp8-h200", "sglang-v0.5.19-qwen35-fp8-h200"},
+                                                       {"generic-old", "generic-new"}};
+  for (const auto& [before, after] : pairs) {
+    const auto a = load_profile(assets, before), b = load_profile(assets, after);
+    ASSERT_TRUE(a && b);
+    for (const auto& [tp, law] : a->law) {
+      for (const std::int64_t concurrency : {1, 8, 32}) {
+        const Point old_point = simulate(law, concurrency), new_point = simulate(b->law.at(tp), concurrency);
+        EXPECT_LT(new_point.tpot_ms, old_point.tpot_ms) << before << " tp " << tp << " conc " << concurrency;
+        EXPECT_LT(new_point.ttft_ms, old_point.ttft_ms) << before << " tp " << tp << " conc " << concurrency;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pawl::twin

@@ -1,0 +1,106 @@
+#include "twin/profile.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.h"
+#include "codec/describe.h"
+#include "codec/yaml.h"
+
+namespace pawl::twin {
+namespace {
+
+struct Rule {
+  std::string image;
+  std::optional<std::string> model_prefix, runner;
+  std::string profile;
+};
+BOOST_DESCRIBE_STRUCT(Rule, (), (image, model_prefix, runner, profile))
+
+struct Rules {
+  std::vector<Rule> rules;
+};
+BOOST_DESCRIBE_STRUCT(Rules, (), (rules))
+
+template <class T>
+Result<T> read_yaml(const io::Assets& assets, const std::string& file) {
+  PAWL_ASSIGN(std::string text, assets.read(file));
+  PAWL_ASSIGN(const codec::YamlDocument document, codec::parse_yaml(std::move(text), file));
+  PAWL_ASSIGN(const codec::Json value, codec::yaml_value(document, document.root));
+  return codec::from_json<T>(value, file);
+}
+
+Status check(const Profile& p, const std::string& file) {
+  const auto wrong = [&](const std::string& what) { return bad_input(fmt::format("{}: {}", file, what)); };
+  if (!(p.load_s >= 0 && p.load_s <= 3600)) return wrong("load_s must be 0 to 3600 s");
+  if (!(p.accuracy >= 0 && p.accuracy <= 1)) return wrong("accuracy must be 0 to 1");
+  if (p.context_length < 1 || p.max_running_requests < 1) return wrong("context_length and max_running_requests must be at least 1");
+  if (p.law.empty()) return wrong("law has no entry");
+  for (const auto& [tp, law] : p.law) {
+    const auto gpus = parse_int(tp);
+    if (!gpus || *gpus < 1) return wrong(fmt::format("law.{}: the key must be a number of GPUs", tp));
+    for (const double value : {law.decode_base_ms, law.decode_per_seq_ms, law.decode_per_ktoken_ms, law.prefill_base_ms, law.admit_ms}) {
+      if (!(value >= 0 && value <= 1e6)) return wrong(fmt::format("law.{}: a time is missing, negative or above 1e6 ms", tp));
+    }
+    if (!(law.decode_exponent > 0 && law.decode_exponent <= 3)) return wrong(fmt::format("law.{}.decode_exponent must be above 0 and at most 3", tp));
+    if (!(law.prefill_tok_per_ms > 0)) return wrong(fmt::format("law.{}.prefill_tok_per_ms must be above 0", tp));
+    if (!(law.jitter >= 0 && law.jitter < 1)) return wrong(fmt::format("law.{}.jitter must be 0 to below 1", tp));
+    if (law.chunk_tokens < 1 || law.kv_tokens < 1) return wrong(fmt::format("law.{}: chunk_tokens and kv_tokens must be at least 1", tp));
+  }
+  for (const std::string& flag : p.flags) {
+    if (!flag.starts_with("--")) return wrong(fmt::format("flags: {} has no dashes", flag));
+  }
+  return {};
+}
+
+}  // namespace
+
+const Law& Profile::law_for(std::int64_t tp) const {
+  const Law* best = nullptr;
+  double best_distance = 0;
+  std::int64_t best_gpus = 0;
+  for (const auto& [key, candidate] : law) {
+    const std::int64_t gpus = parse_int(key).value_or(1);
+    const double distance = std::abs(std::log2(static_cast<double>(gpus)) - std::log2(static_cast<double>(std::max<std::int64_t>(1, tp))));
+    if (best == nullptr || distance < best_distance || (distance == best_distance && gpus < best_gpus)) {
+      best = &candidate;
+      best_distance = distance;
+      best_gpus = gpus;
+    }
+  }
+  return *best;
+}
+
+std::vector<std::string> profile_names(const io::Assets& assets) {
+  std::vector<std::string> names;
+  for (const std::string& file : assets.list("twins/")) {
+    if (file.ends_with(".yaml")) names.push_back(file.substr(6, file.size() - 11));
+  }
+  return names;
+}
+
+Result<Profile> load_profile(const io::Assets& assets, const std::string& name) {
+  const std::string file = "twins/" + name + ".yaml";
+  auto profile = read_yaml<Profile>(assets, file);
+  if (!profile) {
+    if (profile.error().cls != ErrorClass::kNotFound) return std::move(profile).error();
+    const auto names = profile_names(assets);
+    return not_found(fmt::format("there is no twin profile {}", name), "profiles: " + join(names, ", "));
+  }
+  PAWL_TRY(check(*profile, file));
+  if (profile->name != name) return bad_input(fmt::format("{}: its name is {}", file, profile->name), "a profile has the name of its file");
+  return profile;
+}
+
+Result<std::string> profile_for(const io::Assets& assets, const std::string& image, const std::string& model_prefix, const std::string& runner) {
+  PAWL_ASSIGN(const Rules rules, read_yaml<Rules>(assets, "twin.yaml"));
+  for (const Rule& rule : rules.rules) {
+    if (glob_match(rule.image, image) && glob_match(rule.model_prefix.value_or("*"), model_prefix) && glob_match(rule.runner.value_or("*"), runner)) {
+      return rule.profile;
+    }
+  }
+  return not_found(fmt::format("no rule of twin.yaml matches image {}, model {}, runner {}", image, model_prefix, runner));
+}
+
+}  // namespace pawl::twin
