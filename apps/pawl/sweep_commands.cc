@@ -124,8 +124,8 @@ void add_sweep_commands(Cli& cli) {
   status->callback([&cli, flags] {
     cli.selected = [flags](World& world, const CommonFlags& common) -> Result<ExitStatus> {
       PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
-      PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(RunId{flags->run}));
-      return show_run(*bench, common, run);
+      PAWL_ASSIGN(const io::RunStatus found, bench->runner.status(RunId{flags->run}));
+      return show_run(*bench, common, found);
     };
   });
 }

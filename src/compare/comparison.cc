@@ -24,11 +24,11 @@ std::string origin_text(const Json& row, const char* key) {
   return pawl != row.end() && pawl->is_object() ? pawl->value(key, std::string()) : std::string();
 }
 
-/// From worst to best: the class of a whole is the first of these that any part has.
-constexpr Change kWorstFirst[] = {Change::kRegressed, Change::kInconclusive, Change::kEquivalent, Change::kImproved, Change::kNotComparable};
+/// What a reader must know first: the class of a whole is the first of these that any part has.
+constexpr Change kTellingFirst[] = {Change::kRegressed, Change::kInconclusive, Change::kImproved, Change::kEquivalent, Change::kNotComparable};
 
-Change worst(Change a, Change b) {
-  for (const Change c : kWorstFirst) {
+Change combine(Change a, Change b) {
+  for (const Change c : kTellingFirst) {
     if (a == c || b == c) return c;
   }
   return Change::kNotComparable;
@@ -93,12 +93,12 @@ Result<Comparison> compare(const std::vector<Json>& baseline, const std::vector<
       const model::MetricDefinition* definition = model::find_metric(family);
       MetricChange m = compare_metric(old_row, row, key, definition != nullptr && definition->higher_is_better, margin);
       if (!point.matched) m.note = "no matched baseline";
-      point.change = worst(point.change, m.change);
+      point.change = combine(point.change, m.change);
       point.metrics.push_back(std::move(m));
     }
     if (point.matched) {
       ++result.matched;
-      result.change = worst(result.change, point.change);
+      result.change = combine(result.change, point.change);
     }
     result.points.push_back(std::move(point));
   }

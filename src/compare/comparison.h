@@ -40,7 +40,7 @@ struct PointChange {
   std::string point_key, label;
   bool matched = false;  ///< a baseline row with this key exists
   std::vector<MetricChange> metrics;  ///< tput_per_gpu, output_tput_per_gpu, TPOT, TTFT, in this order
-  Change change = Change::kNotComparable;  ///< the worst of its metrics
+  Change change = Change::kNotComparable;  ///< regressed if any metric is, else inconclusive, improved, equivalent, in this order
 };
 BOOST_DESCRIBE_STRUCT(PointChange, (), (point_key, label, matched, metrics, change))
 
@@ -62,7 +62,7 @@ struct Comparison {
   std::vector<std::string> missing;  ///< labels of baseline points without a candidate row
   std::vector<EvalChange> evals;
   std::int64_t matched = 0;
-  Change change = Change::kNotComparable;  ///< the worst of the matched points
+  Change change = Change::kNotComparable;  ///< of the matched points, combined in the same way
 };
 BOOST_DESCRIBE_STRUCT(Comparison, (), (statistic, points, missing, evals, matched, change))
 

@@ -22,8 +22,14 @@ TEST(Comparison, DeltasAndClassesFollowTheDirectionOfTheMetric) {
   EXPECT_EQ(m[2].key, "mean_tpot");
   EXPECT_EQ(m[2].change, Change::kRegressed);  // 10 % slower
   EXPECT_EQ(m[3].change, Change::kImproved);
-  EXPECT_EQ(c->change, Change::kRegressed);    // the worst counts
+  EXPECT_EQ(c->change, Change::kRegressed);    // one regression decides
   EXPECT_EQ(c->matched, 1);
+}
+
+TEST(Comparison, AGainBesideNoiseIsAGain) {
+  const auto c = compare({row("a", 1000, 0.010, 0.2)}, {row("a", 1100, 0.010, 0.2)}, {}, {}, Statistic::kMean);
+  EXPECT_EQ(c->points[0].change, Change::kImproved);
+  EXPECT_EQ(c->change, Change::kImproved);
 }
 
 TEST(Comparison, SmallDifferencesAreEquivalent) {
