@@ -88,8 +88,9 @@ function(pawl_module name)
 endfunction()
 
 # Unit tests of effects need the real world of posix.
+set(PAWL_TEST_USES_steward forge results)
 foreach(module http exec store loadgen evals forge results runner steward service twin)
-  set(PAWL_TEST_USES_${module} posix)
+  list(APPEND PAWL_TEST_USES_${module} posix)
 endforeach()
 # ── L0 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(base      LEVEL 0  EXTERNAL fmt crypto)
@@ -116,6 +117,7 @@ pawl_module(plan      LEVEL 20 USES base codec model PURE)
 pawl_module(changelog LEVEL 20 USES base codec model PURE)
 pawl_module(compare   LEVEL 20 USES base codec model stats PURE)
 pawl_module(control   LEVEL 20 USES base codec model PURE)
+pawl_module(playbook  LEVEL 20 USES base codec PURE)
 pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
 # ── L3: effects, written against the seams of io ─────────────────────────────────────────────────────────────────────
 pawl_module(http      LEVEL 30 USES base io EXTERNAL boost curl threads)
@@ -129,5 +131,5 @@ pawl_module(results   LEVEL 40 USES base io codec model domain store)
 # ── L5 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(service   LEVEL 50 USES base io codec model compare report http store results EXTERNAL md4c)
 pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)
-pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control report store)
+pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control playbook report store)
 pawl_module(twin      LEVEL 50 USES base io codec model http)

@@ -7,8 +7,7 @@
 #include "base/text.h"
 #include "cli.h"
 #include "codec/describe.h"
-#include "forge/local_forge.h"
-#include "store/workspace.h"
+#include "workbench.h"
 
 namespace pawl::app {
 namespace {
@@ -64,17 +63,6 @@ Result<ExitStatus> show(forge::LocalForge& forge, const CommonFlags& common, Cha
   return ExitStatus::kDone;
 }
 
-Result<ExitStatus> close(forge::LocalForge& forge, const CommonFlags& common, ChangeRequestId id) {
-  PAWL_TRY(forge.close(id, "person"));
-  PAWL_ASSIGN(const io::ChangeRequest request, forge.get(id));
-  if (common.json) {
-    print_json({{"schema", "pawl.change-request/1"}, {"change_request", codec::to_json(request)}});
-  } else {
-    fmt::print("change request {} is {}\n", id.value, state_text(request));
-  }
-  return ExitStatus::kDone;
-}
-
 Result<ExitStatus> diff(forge::LocalForge& forge, const CommonFlags& common, ChangeRequestId id) {
   PAWL_ASSIGN(const std::string text, forge.diff(id));
   if (common.json) {
@@ -111,7 +99,11 @@ void add_change_request_commands(Cli& cli) {
   });
   add_numbered(cli, *cr, "show", "Show a change request with its thread", show);
   add_numbered(cli, *cr, "diff", "Show what a change request changes, as a unified diff", diff);
-  add_numbered(cli, *cr, "close", "Close a change request: its candidate stops", close);
+  CLI::App* close =
+      cli.command(*cr, "close", "Close a change request: its candidate stops, its runs end, its branch is deleted", "  pawl cr close 1 --workspace pawl-demo");
+  const auto number = std::make_shared<std::int64_t>(0);
+  close->add_option("NUMBER", *number, "Number of the change request")->required();
+  close->callback([&cli, number] { cli.selected = [number](World& world, const CommonFlags& common) { return stop_candidate(world, common, *number); }; });
 }
 
 }  // namespace pawl::app

@@ -65,14 +65,30 @@ void print_error(const Error& error, bool json, bool colour) {
   if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", error.remedy);
 }
 
+/// The command that the parser got to.
+const CLI::App& deepest(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return *app;
+}
+
+/// "pawl upgrade plan"
+std::string path_of(const CLI::App& app) { return app.get_parent() == nullptr ? app.get_name() : path_of(*app.get_parent()) + " " + app.get_name(); }
+
+/// What CLI11 could not parse, in its words, except that it does not name an unknown command.
+std::string parse_message(const CLI::App& root, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_name() != "RequiredError") return error.what();
+  const CLI::App& app = deepest(root);
+  if (app.get_subcommands([](const CLI::App*) { return true; }).empty()) return error.what();
+  const std::string path = path_of(app);
+  const auto next = static_cast<int>(std::ranges::count(path, ' ')) + 1;
+  if (next < argc && argv[next][0] != '-') return fmt::format("there is no command \"{} {}\"", path, argv[next]);
+  return fmt::format("{} needs a command after it", path);
+}
+
 /// A remedy for what CLI11 could not parse: the nearest flag or command.
 std::string suggestion(const CLI::App& root, int argc, char** argv) {
-  const CLI::App* app = &root;
-  for (const CLI::App* sub = app; sub != nullptr;) {
-    app = sub;
-    const auto chosen = app->get_subcommands();
-    sub = chosen.empty() ? nullptr : chosen.front();
-  }
+  const CLI::App* app = &deepest(root);
   std::vector<std::string> known;
   for (const CLI::Option* option : app->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
@@ -86,9 +102,7 @@ std::string suggestion(const CLI::App& root, int argc, char** argv) {
       if (*near != word) return fmt::format("did you mean {}?", *near);
     }
   }
-  std::string path = app->get_name();
-  for (const CLI::App* up = app->get_parent(); up != nullptr; up = up->get_parent()) path = up->get_name() + " " + path;
-  return fmt::format("see {} --help", path);
+  return fmt::format("see {} --help", path_of(*app));
 }
 
 int run(int argc, char** argv) {
@@ -103,13 +117,6 @@ int run(int argc, char** argv) {
   CLI::App root("pawl keeps the serving images of LLM-inference recipes moving forward, and never backward.", "pawl");
   root.set_version_flag("--version", std::string("pawl ") + kVersion);
   root.require_subcommand(1);
-  root.footer(
-      "Start here:\n"
-      "  pawl demo                      the whole story on this machine, with simulated engines, in two minutes\n"
-      "  pawl upgrade plan --help       what an upgrade of a recipe would change and measure\n"
-      "  pawl bench --help              measure an LLM server\n"
-      "\nExit statuses: 0 done, 1 found wanting, 2 usage, 3 bad input, 4 this machine, 5 a peer, 6 engine or run failed,\n"
-      "7 deferred, 8 stopped, 130 interrupted.");
   CommonFlags flags;
   Cli cli{root, flags, {}};
   add_demo_command(cli);
@@ -121,6 +128,15 @@ int run(int argc, char** argv) {
   add_twin_command(cli);
   add_job_command(cli);
   add_serve_command(cli);
+  add_schema_command(cli);
+  // Last: a command copies the footer that its parent has when it is added.
+  root.footer(
+      "Start here:\n"
+      "  pawl demo                      the whole story on this machine, with simulated engines, in half a minute\n"
+      "  pawl upgrade plan --help       what an upgrade of a recipe would change and measure\n"
+      "  pawl bench --help              measure an LLM server\n"
+      "\nExit statuses: 0 done, 1 found wanting, 2 usage, 3 bad input, 4 this machine, 5 a peer, 6 engine or run failed,\n"
+      "7 deferred, 8 stopped, 130 interrupted.");
 
   try {
     root.parse(argc, argv);
@@ -132,7 +148,7 @@ int run(int argc, char** argv) {
     return root.exit(e);
   } catch (const CLI::ParseError& e) {
     const bool json = std::ranges::any_of(std::span(argv, static_cast<std::size_t>(argc)), [](const char* a) { return std::string_view(a) == "--json"; });
-    print_error(usage_error(e.what(), suggestion(root, argc, argv)), json, ::isatty(STDERR_FILENO) != 0);
+    print_error(usage_error(parse_message(root, e, argc, argv), suggestion(root, argc, argv)), json, ::isatty(STDERR_FILENO) != 0);
     return static_cast<int>(ExitStatus::kUsage);
   }
   world.assets = std::make_unique<posix::EmbeddedAssets>(flags.data);

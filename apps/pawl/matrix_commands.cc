@@ -47,7 +47,8 @@ Result<ExitStatus> list(World& world, const CommonFlags& common, const MatrixFla
   if (common.json) {
     Json recipes = Json::array();
     for (const plan::Recipe& recipe : catalogue.recipes()) {
-      recipes.push_back({{"key", recipe.key}, {"file", recipe.file}, {"image", recipe.image()}, {"framework", recipe.framework()}, {"runner", recipe.runner()}});
+      recipes.push_back(
+          {{"key", recipe.key}, {"file", recipe.file}, {"image", recipe.image()}, {"framework", recipe.framework()}, {"runner", recipe.runner()}});
     }
     print_json({{"schema", "pawl.recipes/1"}, {"recipes", recipes}});
     return ExitStatus::kDone;

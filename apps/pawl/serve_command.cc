@@ -52,7 +52,7 @@ void add_serve_command(Cli& cli) {
                               "  pawl serve                                   http://127.0.0.1:8080/\n"
                               "  pawl serve --address 0.0.0.0 --port 80       for everybody who reaches this machine");
   const auto flags = std::make_shared<ServeFlags>();
-  app->add_option("--port", flags->port, "TCP port; 0 takes a free one")->capture_default_str();
+  app->add_option("--port", flags->port, "TCP port; 0 takes a free one")->check(CLI::Range(0, 65535))->capture_default_str();
   app->add_option("--address", flags->address, "Address to listen on")->capture_default_str();
   app->callback([&cli, flags] { cli.selected = [flags](World& world, const CommonFlags& common) { return serve(world, common, *flags); }; });
 }

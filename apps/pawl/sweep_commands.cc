@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "codec/describe.h"
 #include "model/row.h"
+#include "plan/launch_script.h"
 #include "workbench.h"
 
 namespace pawl::app {
@@ -17,8 +18,18 @@ struct SweepFlags {
 };
 
 Json status_json(const io::RunStatus& run) {
-  Json json{{"id", run.id.value}, {"attempt", run.attempt}, {"marker", run.marker}, {"recipe", run.recipe}, {"purpose", run.purpose}, {"head", run.head},
-            {"state", codec::enum_text(run.state)}, {"jobs", run.jobs}, {"done", run.done}, {"failed", run.failed}, {"started", run.started}, {"ended", run.ended}};
+  Json json{{"id", run.id.value},
+            {"attempt", run.attempt},
+            {"marker", run.marker},
+            {"recipe", run.recipe},
+            {"purpose", run.purpose},
+            {"head", run.head},
+            {"state", codec::enum_text(run.state)},
+            {"jobs", run.jobs},
+            {"done", run.done},
+            {"failed", run.failed},
+            {"started", run.started},
+            {"ended", run.ended}};
   if (run.failure) json["failure"] = codec::to_json(*run.failure);
   return json;
 }
@@ -55,7 +66,8 @@ Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const i
     }
     print_json(document);
   } else {
-    fmt::print("run {} attempt {}: {} {}, {} of {} jobs, {} failed\n", run.id.value, run.attempt, run.recipe, codec::enum_text(run.state), run.done, run.jobs, run.failed);
+    fmt::print("run {} attempt {}: {} {}, {} of {} jobs, {} failed\n", run.id.value, run.attempt, run.recipe, codec::enum_text(run.state), run.done, run.jobs,
+               run.failed);
     if (run.failure) {
       fmt::print("  first failure: {}\n", run.failure->message);
       for (const std::string& line : run.failure->evidence) fmt::print("    {}\n", line);
@@ -70,6 +82,7 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
   PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
   PAWL_ASSIGN(const steward::RecipeMatrix matrix, steward::recipe_matrix(catalogue.texts, flags.recipe));
   PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExistingOrNew));
+  PAWL_TRY(bench->import_once(catalogue, iso_utc(world.clock.wall())));
   io::SweepRequest request{.marker = flags.marker.empty() ? fmt::format("sweep-{}-{}", flags.recipe, iso_utc(world.clock.wall())) : flags.marker,
                            .recipe = flags.recipe,
                            .purpose = "sweep",
@@ -77,6 +90,9 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
                            .evals = matrix.evals,
                            .scale = scale,
                            .eval_task = flags.task};
+  PAWL_ASSIGN(const std::optional<std::string> main, bench->forge.head(forge::kBaseBranch));
+  PAWL_ASSIGN(const std::optional<steward::LaunchScript> script, steward::read_launch_script(bench->forge, main.value_or(""), matrix.points));
+  if (script) request.launch_flags = plan::launch_flags(script->text);
   PAWL_ASSIGN(const RunId id, bench->runner.dispatch(request));
   PAWL_ASSIGN(const io::RunStatus run, bench->runner.wait(id, world.stop));
   if (flags.publish && run.state == io::RunState::kSuccess) PAWL_TRY(bench->publish(run));
@@ -84,8 +100,7 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
 }
 
 Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
-  PAWL_ASSIGN(const store::Workspace workspace, store::Workspace::open(world.files, common.workspace));
-  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
   PAWL_ASSIGN(const std::vector<io::RunStatus> runs, bench->runner.list());
   if (common.json) {
     Json all = Json::array();
@@ -95,7 +110,8 @@ Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
   }
   if (runs.empty()) fmt::print("no runs yet: pawl sweep run --help\n");
   for (const io::RunStatus& run : runs) {
-    fmt::print("{:>5}  {:<9} {:<9} {:>3}/{:<3} {:<20}  {}\n", run.id.value, run.purpose, codec::enum_text(run.state), run.done, run.jobs, run.started, run.recipe);
+    fmt::print("{:>5}  {:<9} {:<9} {:>3}/{:<3} {:<20}  {}\n", run.id.value, run.purpose, codec::enum_text(run.state), run.done, run.jobs, run.started,
+               run.recipe);
   }
   return ExitStatus::kDone;
 }
@@ -120,10 +136,10 @@ void add_sweep_commands(Cli& cli) {
   list->callback([&cli] { cli.selected = [](World& world, const CommonFlags& common) { return list_runs(world, common); }; });
 
   CLI::App* status = cli.command(*sweep, "status", "One run with its rows", "  pawl sweep status 3 --workspace pawl-demo");
-  status->add_option("run", flags->run, "Id of the run")->required();
+  status->add_option("RUN", flags->run, "Id of the run")->required();
   status->callback([&cli, flags] {
     cli.selected = [flags](World& world, const CommonFlags& common) -> Result<ExitStatus> {
-      PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+      PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
       PAWL_ASSIGN(const io::RunStatus found, bench->runner.status(RunId{flags->run}));
       return show_run(*bench, common, found);
     };

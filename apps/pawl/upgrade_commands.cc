@@ -33,7 +33,23 @@ Result<std::string> labels(const std::vector<Json>& rows) {
 Result<ExitStatus> plan(World& world, const CommonFlags& common, const PlanFlags& flags) {
   PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
   PAWL_ASSIGN(const steward::Policy policy, steward::load_policy(*world.assets, flags.policy));
-  PAWL_ASSIGN(const steward::UpgradePlan plan, steward::plan_upgrade(catalogue.texts, flags.recipe, flags.image, flags.link, policy.smoke_eval));
+  auto planned = steward::plan_upgrade(catalogue.texts, flags.recipe, flags.image, flags.link, policy.smoke_eval);
+  if (!planned && planned.error().cls == ErrorClass::kConflict) {
+    // Not an error: there is nothing to do.
+    if (common.json) {
+      print_json({{"schema", "pawl.upgrade-plan/1"},
+                  {"recipe", flags.recipe},
+                  {"outcome", "already-updated"},
+                  {"diff", ""},
+                  {"points", Json::array()},
+                  {"evals", Json::array()}});
+    } else {
+      fmt::print("{}\n", planned.error().message);
+    }
+    return ExitStatus::kDone;
+  }
+  if (!planned) return std::move(planned).error();
+  const steward::UpgradePlan& plan = *planned;
   PAWL_ASSIGN(const std::string image_diff, diff_of(plan.image_edit));
   PAWL_ASSIGN(const std::string changelog_diff, diff_of(plan.changelog_edit));
   if (common.json) {
@@ -56,7 +72,8 @@ Result<ExitStatus> plan(World& world, const CommonFlags& common, const PlanFlags
   PAWL_ASSIGN(const std::string evals, labels(plan.evals));
   PAWL_ASSIGN(const std::string smoke_points, labels(plan.smoke.points));
   PAWL_ASSIGN(const std::string smoke_evals, labels(plan.smoke.evals));
-  fmt::print("{} points, {} evals on {} ({}):\n{}evals:\n{}", plan.points.size(), plan.evals.size(), plan.runner, plan.engine, points, evals.empty() ? "  none\n" : evals);
+  fmt::print("{} points, {} evals on {} ({}):\n{}evals:\n{}", plan.points.size(), plan.evals.size(), plan.runner, plan.engine, points,
+             evals.empty() ? "  none\n" : evals);
   fmt::print("smoke before that (policy {}):\n{}eval:\n{}", flags.policy, smoke_points, smoke_evals.empty() ? "  none\n" : smoke_evals);
   return ExitStatus::kDone;
 }
@@ -68,7 +85,7 @@ Result<ExitStatus> start(World& world, const CommonFlags& common, const PlanFlag
               bench->steward.start({.recipe = flags.recipe, .image = flags.image, .policy = flags.policy, .eval_task = "arith24", .scale = scale}));
   PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
   if (common.json) {
-    print_json({{"schema", "pawl.candidate/1"}, {"candidate", codec::to_json(candidate)}});
+    print_json({{"schema", "pawl.upgrade-result/1"}, {"candidate", codec::to_json(candidate)}});
   } else {
     fmt::print("{}: {}{}\n", candidate.recipe, codec::enum_text(*candidate.outcome), candidate.detail.empty() ? "" : " (" + candidate.detail + ")");
   }
@@ -91,8 +108,82 @@ Result<ExitStatus> status(World& world, const CommonFlags& common) {
   if (candidates.empty()) fmt::print("no candidates yet: pawl upgrade start --help\n");
   for (const Json& record : candidates) {
     PAWL_ASSIGN(const control::Candidate c, codec::from_json<control::Candidate>(record, "candidate"));
-    fmt::print("{}  {}  {} → {}  repairs {}/5{}\n", c.outcome ? codec::enum_text(*c.outcome) : codec::enum_text(c.state), c.recipe, c.image_old, c.image_new, c.repairs,
-               c.cr == 0 ? "" : fmt::format("  change request {}", c.cr));
+    fmt::print("{}  {}  {}  {} → {}  repairs {}/{}{}\n", c.id, c.outcome ? codec::enum_text(*c.outcome) : codec::enum_text(c.state), c.recipe, c.image_old,
+               c.image_new, c.repairs, control::kRepairsMax, c.cr == 0 ? "" : fmt::format("  change request {}", c.cr));
+  }
+  return ExitStatus::kDone;
+}
+
+/// The candidate with this id, or the one whose id begins with it.
+Result<control::Candidate> candidate_of(Workbench& bench, const std::string& id) {
+  PAWL_ASSIGN(const std::vector<control::Candidate> all, bench.steward.list());
+  std::vector<const control::Candidate*> fits;
+  for (const control::Candidate& c : all) {
+    if (c.id == id) return c;
+    if (!id.empty() && c.id.starts_with(id)) fits.push_back(&c);
+  }
+  if (fits.size() == 1) return *fits[0];
+  return not_found(fmt::format("{} candidate {}", fits.empty() ? "no" : "more than one", id), "pawl upgrade status shows them with their ids");
+}
+
+Result<ExitStatus> explain(World& world, const CommonFlags& common, const std::string& id) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+  PAWL_ASSIGN(const control::Candidate c, candidate_of(*bench, id));
+  Json events = Json::array();
+  PAWL_TRY(bench->database.query(
+      "SELECT at, event, state_before, state_after, ignored FROM steward_journal WHERE candidate = ?1 ORDER BY seq", {c.id},
+      [&](const store::Row& row) -> Status {
+        PAWL_ASSIGN(Json event, codec::parse_json(row.text(1), "steward_journal"));
+        events.push_back({{"at", row.text(0)}, {"before", row.text(2)}, {"after", row.text(3)}, {"ignored", row.whole(4) != 0}, {"event", event}});
+        return {};
+      }));
+  if (common.json) {
+    print_json({{"schema", "pawl.candidate-history/1"}, {"candidate", codec::to_json(c)}, {"events", events}});
+    return ExitStatus::kDone;
+  }
+  fmt::print("{}  {}\n{} → {}\n", c.id, c.recipe, c.image_old, c.image_new);
+  for (const Json& entry : events) {
+    const Json& event = entry["event"];
+    std::string detail = event.value("detail", std::string());
+    if (event.value("run", std::int64_t{0}) != 0) detail = fmt::format("run {} {}", event["run"].get<std::int64_t>(), detail);
+    fmt::print("{}  {:<18} {:<18} → {:<18} {}{}\n", entry["at"].get<std::string>(), event["kind"].get<std::string>(), entry["before"].get<std::string>(),
+               entry["after"].get<std::string>(), entry["ignored"].get<bool>() ? "(ignored) " : "", detail);
+  }
+  if (c.outcome) fmt::print("outcome: {}{}\n", codec::enum_text(*c.outcome), c.detail.empty() ? "" : ": " + c.detail);
+  return ExitStatus::kDone;
+}
+
+Result<ExitStatus> resume(World& world, const CommonFlags& common, const std::string& id) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+  PAWL_ASSIGN(control::Candidate candidate, candidate_of(*bench, id));
+  PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
+  if (common.json)
+    print_json({{"schema", "pawl.upgrade-result/1"}, {"candidate", codec::to_json(candidate)}});
+  else
+    fmt::print("{}: {}\n", candidate.recipe, codec::enum_text(*candidate.outcome));
+  return exit_status_of(*candidate.outcome);
+}
+
+Result<ExitStatus> stop(World& world, const CommonFlags& common, const std::string& id) {
+  std::int64_t request = 0;
+  {
+    PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+    PAWL_ASSIGN(const control::Candidate candidate, candidate_of(*bench, id));
+    request = candidate.cr;
+  }
+  if (request == 0) return not_found(fmt::format("candidate {} has no change request yet, so nothing of it is at work", id));
+  return stop_candidate(world, common, request);
+}
+
+Result<ExitStatus> init(World& world, const CommonFlags& common, const PlanFlags& flags) {
+  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
+  PAWL_ASSIGN(const plan::Catalogue checked, plan::Catalogue::read(catalogue.texts.layout, catalogue.texts.texts));
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExistingOrNew));
+  PAWL_TRY(bench->import_once(catalogue, iso_utc(world.clock.wall())));
+  if (common.json) {
+    print_json({{"schema", "pawl.workspace/1"}, {"folder", bench->workspace.folder().string()}, {"recipes", checked.recipes().size()}});
+  } else {
+    fmt::print("{}: a workspace with {} recipes\n", bench->workspace.folder().string(), checked.recipes().size());
   }
   return ExitStatus::kDone;
 }
@@ -102,17 +193,22 @@ Result<ExitStatus> table(const CommonFlags& common) {
   for (const control::Transition& t : control::transition_table()) {
     Json commands = Json::array();
     for (const control::CommandKind kind : t.commands) commands.push_back(codec::enum_text(kind));
-    rows.push_back({{"from", codec::enum_text(t.from)}, {"event", codec::enum_text(t.on)}, {"guard", t.guard}, {"to", codec::enum_text(t.to)}, {"commands", commands}});
+    rows.push_back(
+        {{"from", codec::enum_text(t.from)}, {"event", codec::enum_text(t.on)}, {"guard", t.guard}, {"to", codec::enum_text(t.to)}, {"commands", commands}});
   }
   if (common.json) {
     print_json({{"schema", "pawl.upgrade-table/1"}, {"transitions", rows}});
     return ExitStatus::kDone;
   }
+  const auto line = [](const std::string& from, const std::string& event, const std::string& guard, const std::string& to, const std::string& commands) {
+    const std::string text = fmt::format("{:<18} {:<19} {:<20} {:<18} {}", from, event, guard, to, commands);
+    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
+  };
+  line("FROM", "EVENT", "GUARD", "TO", "COMMANDS");
   for (const Json& row : rows) {
     std::vector<std::string> commands;
     for (const Json& command : row["commands"]) commands.push_back(command);
-    fmt::print("{:<18} {:<19} {:<20} {:<18} {}\n", row["from"].get<std::string>(), row["event"].get<std::string>(), row["guard"].get<std::string>(),
-               row["to"].get<std::string>(), join(commands, ", "));
+    line(row["from"], row["event"], row["guard"], row["to"], join(commands, ", "));
   }
   return ExitStatus::kDone;
 }
@@ -141,11 +237,29 @@ void add_upgrade_commands(Cli& cli) {
   start_app->add_option("--recipe", start_flags->recipe, "Config key")->required();
   start_app->add_option("--image", start_flags->image, "New image")->required();
   start_app->add_option("--policy", start_flags->policy, "Policy profile")->capture_default_str();
-  start_app->add_option("--scale", start_flags->scale, "Fraction by which lengths and prompt counts shrink; must be that of the baseline")->capture_default_str();
-  start_app->callback([&cli, start_flags] { cli.selected = [start_flags](World& world, const CommonFlags& common) { return start(world, common, *start_flags); }; });
+  start_app->add_option("--scale", start_flags->scale, "Fraction by which lengths and prompt counts shrink; must be that of the baseline")
+      ->capture_default_str();
+  start_app->callback(
+      [&cli, start_flags] { cli.selected = [start_flags](World& world, const CommonFlags& common) { return start(world, common, *start_flags); }; });
 
   CLI::App* status_app = cli.command(*upgrade, "status", "Candidates of the workspace and where they stand", "  pawl upgrade status --workspace pawl-demo");
   status_app->callback([&cli] { cli.selected = [](World& world, const CommonFlags& common) { return status(world, common); }; });
+
+  using Numbered = Result<ExitStatus> (*)(World&, const CommonFlags&, const std::string&);
+  const auto with_id = [&](const char* name, const char* what, Numbered work) {
+    CLI::App* app = cli.command(*upgrade, name, what, fmt::format("  pawl upgrade {} 48ad5acc --workspace pawl-demo", name));
+    auto id = std::make_shared<std::string>();
+    app->add_option("ID", *id, "Id of the candidate, or its beginning")->required();
+    app->callback([&cli, id, work] { cli.selected = [id, work](World& world, const CommonFlags& common) { return work(world, common, *id); }; });
+  };
+  with_id("explain", "Every event of a candidate and what it led to", explain);
+  with_id("resume", "Go on with one candidate that was interrupted", resume);
+  with_id("stop", "Stop a candidate: as closing its change request", stop);
+
+  auto init_flags = std::make_shared<PlanFlags>();
+  CLI::App* init_app = cli.command(cli.root, "init", "Make a workspace for a recipe catalogue", "  pawl init --workspace w --catalog DIR");
+  init_app->add_option("--catalog", init_flags->catalog, "Folder of the recipe catalogue")->required();
+  init_app->callback([&cli, init_flags] { cli.selected = [init_flags](World& world, const CommonFlags& common) { return init(world, common, *init_flags); }; });
 
   CLI::App* table_app = cli.command(*upgrade, "table", "The transition table of the upgrade loop", "  pawl upgrade table --json");
   table_app->callback([&cli] { cli.selected = [](World&, const CommonFlags& common) { return table(common); }; });

@@ -12,6 +12,7 @@
 #include "results/model_names.h"
 #include "results/result_store.h"
 #include "runner/local_sweep_runner.h"
+#include "steward/rule_planner.h"
 #include "steward/steward.h"
 #include "steward/upgrade_plan.h"
 #include "store/database.h"
@@ -19,15 +20,32 @@
 
 namespace pawl::app {
 
-/// Everything that works on one workspace, wired once and held together: locked for as long as it lives.
+/// A catalogue on disk: the files that belong to it (path → bytes), and the part that upgrades read.
+struct CatalogueFolder {
+  std::map<std::string, std::string> files;
+  steward::CatalogueTexts texts;
+};
+
+/// Everything that works on one workspace, wired once and held together: locked for as long as it lives, unless it was
+/// opened for reading.
 class Workbench {
  public:
-  enum class Open { kExisting, kExistingOrNew };
+  enum class Open {
+    kReading,  ///< an existing workspace, without its lock: for commands that change nothing
+    kExisting,
+    kExistingOrNew
+  };
+  /// What a command may put in the place of the usual parts. The functions are called once, while the bench is made.
+  struct Parts {
+    std::function<runner::EngineSource(runner::EngineSource usual)> engines;
+    std::function<std::unique_ptr<io::CapacitySource>(store::Database&)> capacity;
+  };
   /// `workspace` may be relative. Errors: those of Workspace::open and lock, of the database and the forge.
-  static Result<std::unique_ptr<Workbench>> open(World& world, const CommonFlags& flags, const std::filesystem::path& folder, Open how);
+  static Result<std::unique_ptr<Workbench>> open(World& world, const CommonFlags& flags, const std::filesystem::path& folder, Open how,
+                                                 const Parts& parts = {});
 
   store::Workspace workspace;
-  store::WorkspaceLock lock;
+  std::optional<store::WorkspaceLock> lock;
   std::unique_ptr<store::Database> database_holder;  ///< the forge and the stores point at it
   store::Database& database;
   std::unique_ptr<io::Progress> progress;
@@ -35,27 +53,29 @@ class Workbench {
   results::ModelNames names;
   results::ResultStore results;
   results::StoreResults source;
-  io::LocalCapacity capacity;
+  std::unique_ptr<io::CapacitySource> capacity;
+  steward::RulePlanner planner;
   exec::ProcessExecutor executor;
   runner::LocalSweepRunner runner;
   steward::Steward steward;
 
+  /// Makes `catalogue` the content of main when the forge has none yet; otherwise leaves the forge as it is.
+  Status import_once(const CatalogueFolder& catalogue, const std::string& time);
   /// Publishes a successful run of the runner as the newest result of its recipe and image.
   Status publish(const io::RunStatus& run);
 
  private:
-  Workbench(World& world, const CommonFlags& flags, store::Workspace workspace, store::WorkspaceLock lock, std::unique_ptr<store::Database> database,
-            forge::LocalForge forge, results::ModelNames names);
+  Workbench(World& world, const CommonFlags& flags, store::Workspace workspace, std::optional<store::WorkspaceLock> lock,
+            std::unique_ptr<store::Database> database, forge::LocalForge forge, results::ModelNames names, playbook::Playbook playbook, const Parts& parts);
 };
+
+/// Closes a change request as a person does, and sees to it that its candidate stops: the pawl that works in the
+/// workspace does that, or, when there is none, this one. Prints what happened. The one way of `cr close` and
+/// `upgrade stop`.
+[[nodiscard]] Result<ExitStatus> stop_candidate(World& world, const CommonFlags& flags, std::int64_t request);
 
 /// The schemas of every module, for whoever opens pawl.db whole.
 [[nodiscard]] std::vector<store::Schema> all_schemas();
-
-/// A catalogue on disk: the files that belong to it (path → bytes), and the part that upgrades read.
-struct CatalogueFolder {
-  std::map<std::string, std::string> files;
-  steward::CatalogueTexts texts;
-};
 
 /// Reads the catalogue under `folder`. kNotFound (exit 3) when no known layout is there.
 [[nodiscard]] Result<CatalogueFolder> read_catalogue_folder(const io::Files& files, const std::filesystem::path& folder);

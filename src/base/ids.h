@@ -14,7 +14,7 @@ struct Id {
   [[nodiscard]] std::string text() const { return std::to_string(value); }
 };
 
-using RunId = Id<struct RunTag>;              ///< one sweep; re-runs keep it and raise the attempt
+using RunId = Id<struct RunTag>;                      ///< one sweep; re-runs keep it and raise the attempt
 using ChangeRequestId = Id<struct ChangeRequestTag>;  ///< number of a change request in its forge
 
 }  // namespace pawl

@@ -75,12 +75,9 @@ struct Error {
   return {ErrorClass::kInternal, ExitStatus::kRunFailed, std::move(message), std::move(remedy)};
 }
 [[nodiscard]] inline Error internal_error(std::string message) {
-  return {ErrorClass::kInternal, ExitStatus::kRunFailed, std::move(message),
-          "this is a defect of pawl: please report it with the command that you ran"};
+  return {ErrorClass::kInternal, ExitStatus::kRunFailed, std::move(message), "this is a defect of pawl: please report it with the command that you ran"};
 }
-[[nodiscard]] inline Error cancelled() {
-  return {ErrorClass::kCancelled, ExitStatus::kInterrupted, "stopped", {}};
-}
+[[nodiscard]] inline Error cancelled() { return {ErrorClass::kCancelled, ExitStatus::kInterrupted, "stopped", {}}; }
 
 /// A value or an Error. Ignoring one is a compile error.
 template <class T>
@@ -102,14 +99,14 @@ using Status = Result<void>;
 /// Returns the error of `expr` from the enclosing function, if it is one. (The counter keeps names apart where one
 /// macro stands inside a lambda that is an argument of another.)
 #define PAWL_TRY(expr) PAWL_TRY_(PAWL_CONCAT(pawl_try_, __COUNTER__), expr)
-#define PAWL_TRY_(tmp, expr)                                      \
-  do {                                                            \
-    if (auto tmp = (expr); !tmp) return std::move(tmp).error();   \
+#define PAWL_TRY_(tmp, expr)                                    \
+  do {                                                          \
+    if (auto tmp = (expr); !tmp) return std::move(tmp).error(); \
   } while (false)
 
 /// `PAWL_ASSIGN(auto x, f())`: binds the value of `f()`, or returns its error from the enclosing function.
 #define PAWL_ASSIGN(lhs, expr) PAWL_ASSIGN_(PAWL_CONCAT(pawl_assign_, __COUNTER__), lhs, expr)
-#define PAWL_ASSIGN_(tmp, lhs, expr)              \
-  auto tmp = (expr);                              \
-  if (!tmp) return std::move(tmp).error();        \
+#define PAWL_ASSIGN_(tmp, lhs, expr)       \
+  auto tmp = (expr);                       \
+  if (!tmp) return std::move(tmp).error(); \
   lhs = std::move(*tmp)

@@ -95,6 +95,10 @@ std::optional<std::string> nearest(std::string_view wanted, std::span<const std:
       found = &candidate;
     }
   }
+  if (found != nullptr) return *found;
+  for (const std::string& candidate : candidates) {
+    if (wanted.size() >= 3 && candidate.starts_with(wanted) && (found == nullptr || candidate.size() < found->size())) found = &candidate;
+  }
   if (found == nullptr) return std::nullopt;
   return *found;
 }

@@ -20,6 +20,7 @@ TEST(Text, NearestFindsSlipsOnly) {
   const std::vector<std::string> keys{"qwen3.5-fp4-b200-sglang", "dsr1-fp8-h200-vllm"};
   EXPECT_EQ(nearest("qwen3.5-fp4-b20-sglang", keys), "qwen3.5-fp4-b200-sglang");
   EXPECT_EQ(nearest("something-else-entirely", keys), std::nullopt);
+  EXPECT_EQ(nearest("dsr1-fp8", keys), "dsr1-fp8-h200-vllm");
 }
 
 TEST(Text, ParseIntTakesWholeDecimalText) {

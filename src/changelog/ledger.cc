@@ -58,7 +58,8 @@ Status check_appended(const std::string& base, const std::string& head, const st
   if (!added.starts_with(start)) return refused("the entry must be separated from history by exactly one blank line", file, head, base.size());
   if (!head.ends_with('\n') || head.ends_with("\n\n")) return refused("the file must end with one newline", file, head, head.size());
   for (const auto& [character, name] : {std::pair{'\r', "carriage return"}, {'\t', "tab"}, {'\0', "NUL"}}) {
-    if (const auto at = added.find(character); at != std::string_view::npos) return refused(fmt::format("a {} is not allowed", name), file, head, base.size() + at);
+    if (const auto at = added.find(character); at != std::string_view::npos)
+      return refused(fmt::format("a {} is not allowed", name), file, head, base.size() + at);
   }
   if (!is_utf8(added)) return refused("the text must be UTF-8", file, head, base.size());
   PAWL_ASSIGN(const codec::YamlDocument document, codec::parse_yaml(std::string(added), file));
@@ -72,7 +73,8 @@ Status check_appended(const std::string& base, const std::string& head, const st
   for (const char* key : {"config-keys", "description", "pr-link"}) {
     if (!entries[0].contains(key)) return refused(fmt::format("the entry has no '{}'", key), file, head, base.size() + 1);
   }
-  if (entries[0]["config-keys"] != Json::array({config_key})) return refused(fmt::format("the entry must name exactly {}", config_key), file, head, base.size() + 1);
+  if (entries[0]["config-keys"] != Json::array({config_key}))
+    return refused(fmt::format("the entry must name exactly {}", config_key), file, head, base.size() + 1);
   return {};
 }
 

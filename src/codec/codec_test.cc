@@ -77,10 +77,8 @@ TEST(Describe, ErrorsNameThePathAndTheNearestKey) {
 
 TEST(Yaml, ScalarsOfYaml11) {
   EXPECT_EQ(read("[yes, Off, TRUE, y]"), Json::parse(R"([true,false,true,"y"])"));
-  EXPECT_EQ(read("[1_6, 010, 08, 0x10, 0b11, 0o17, 1:30, 190:20:30, +8, '1,000']"),
-            Json::parse(R"([16,8,"08",16,3,"0o17",90,685230,8,"1,000"])"));
-  EXPECT_EQ(read("[0.80, .5, 5., 1e3, 1.5e+3, 1.2.3, 2026-07-20, 9:30, 1:60]"),
-            Json::parse(R"([0.8,0.5,5.0,"1e3",1500.0,"1.2.3","2026-07-20",570,"1:60"])"));
+  EXPECT_EQ(read("[1_6, 010, 08, 0x10, 0b11, 0o17, 1:30, 190:20:30, +8, '1,000']"), Json::parse(R"([16,8,"08",16,3,"0o17",90,685230,8,"1,000"])"));
+  EXPECT_EQ(read("[0.80, .5, 5., 1e3, 1.5e+3, 1.2.3, 2026-07-20, 9:30, 1:60]"), Json::parse(R"([0.8,0.5,5.0,"1e3",1500.0,"1.2.3","2026-07-20",570,"1:60"])"));
   EXPECT_EQ(read("{a: ~, b: , c: ''}"), Json::parse(R"({"a":null,"b":null,"c":""})"));
   EXPECT_EQ(read("!!str 0123"), Json("0123"));
 }
@@ -124,7 +122,8 @@ TEST(Yaml, BillionLaughsIsRefused) {
 }
 
 TEST(Yaml, WrittenScalarsReadBack) {
-  for (const std::string text : {"https://example.org/pull/1", "010", "yes", "a: b", "", "中文", "- x", "XXX", "line\nbreak", "quote\"", "1.10", "#c", "v0.5.19-cu130"}) {
+  for (const std::string text :
+       {"https://example.org/pull/1", "010", "yes", "a: b", "", "中文", "- x", "XXX", "line\nbreak", "quote\"", "1.10", "#c", "v0.5.19-cu130"}) {
     EXPECT_EQ(read("k: " + yaml_scalar(text)), (Json{{"k", text}})) << text;
   }
 }

@@ -102,18 +102,17 @@ template <class T>
     return object;
   } else if constexpr (detail::Described<T>) {
     Json object = Json::object();
-    boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_any_access | boost::describe::mod_inherited>>(
-        [&](auto d) {
-          const auto& member = value.*d.pointer;
-          using Member = std::remove_cvref_t<decltype(member)>;
-          if constexpr (detail::IsOptional<Member>::value) {
-            if (member) object[d.name] = to_json(*member);
-          } else if constexpr (std::is_floating_point_v<Member>) {
-            if (std::isfinite(member)) object[d.name] = member;  // an unknown number is absent, never a word
-          } else {
-            object[d.name] = to_json(member);
-          }
-        });
+    boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_any_access | boost::describe::mod_inherited>>([&](auto d) {
+      const auto& member = value.*d.pointer;
+      using Member = std::remove_cvref_t<decltype(member)>;
+      if constexpr (detail::IsOptional<Member>::value) {
+        if (member) object[d.name] = to_json(*member);
+      } else if constexpr (std::is_floating_point_v<Member>) {
+        if (std::isfinite(member)) object[d.name] = member;  // an unknown number is absent, never a word
+      } else {
+        object[d.name] = to_json(member);
+      }
+    });
     return object;
   } else {
     return Json(value);
@@ -182,22 +181,21 @@ template <class T>
     if (!json.is_object()) return wrong("an object");
     Status status;
     std::vector<std::string> known;
-    boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_any_access | boost::describe::mod_inherited>>(
-        [&](auto d) {
-          known.emplace_back(d.name);
-          if (!status) return;
-          auto& member = out.*d.pointer;
-          using Member = std::remove_cvref_t<decltype(member)>;
-          const auto found = json.find(d.name);
-          const std::string here = path.empty() ? std::string(d.name) : path + "." + d.name;
-          if (found != json.end()) {
-            status = from_json_at(found.value(), here, unknown, member);
-          } else if constexpr (!detail::IsOptional<Member>::value && !std::is_floating_point_v<Member>) {
-            status = bad_input(fmt::format("{}: missing", here));
-          } else if constexpr (std::is_floating_point_v<Member>) {
-            member = std::numeric_limits<Member>::quiet_NaN();
-          }
-        });
+    boost::mp11::mp_for_each<boost::describe::describe_members<T, boost::describe::mod_any_access | boost::describe::mod_inherited>>([&](auto d) {
+      known.emplace_back(d.name);
+      if (!status) return;
+      auto& member = out.*d.pointer;
+      using Member = std::remove_cvref_t<decltype(member)>;
+      const auto found = json.find(d.name);
+      const std::string here = path.empty() ? std::string(d.name) : path + "." + d.name;
+      if (found != json.end()) {
+        status = from_json_at(found.value(), here, unknown, member);
+      } else if constexpr (!detail::IsOptional<Member>::value && !std::is_floating_point_v<Member>) {
+        status = bad_input(fmt::format("{}: missing", here));
+      } else if constexpr (std::is_floating_point_v<Member>) {
+        member = std::numeric_limits<Member>::quiet_NaN();
+      }
+    });
     if (!status) return status;
     if (unknown == UnknownKeys::kRefuse) {
       for (auto it = json.begin(); it != json.end(); ++it) {

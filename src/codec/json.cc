@@ -21,8 +21,10 @@ int depth_of(const std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
@@ -41,14 +43,29 @@ void write_string(std::string& out, const std::string& text, bool ascii) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     switch (c) {
-      case '"': out += "\\\""; continue;
-      case '\\': out += "\\\\"; continue;
-      case '\n': out += "\\n"; continue;
-      case '\r': out += "\\r"; continue;
-      case '\t': out += "\\t"; continue;
-      case '\b': out += "\\b"; continue;
-      case '\f': out += "\\f"; continue;
-      default: break;
+      case '"':
+        out += "\\\"";
+        continue;
+      case '\\':
+        out += "\\\\";
+        continue;
+      case '\n':
+        out += "\\n";
+        continue;
+      case '\r':
+        out += "\\r";
+        continue;
+      case '\t':
+        out += "\\t";
+        continue;
+      case '\b':
+        out += "\\b";
+        continue;
+      case '\f':
+        out += "\\f";
+        continue;
+      default:
+        break;
     }
     if (c < 0x20) {
       write_escape(out, c);
@@ -125,14 +142,26 @@ void write_value(std::string& out, const Json& value, const Style& style, int le
       out += ']';
       return;
     }
-    case Json::value_t::string: write_string(out, value.get_ref<const std::string&>(), style.ascii); return;
-    case Json::value_t::boolean: out += value.get<bool>() ? "true" : "false"; return;
-    case Json::value_t::number_integer: out += fmt::format("{}", value.get<std::int64_t>()); return;
-    case Json::value_t::number_unsigned: out += fmt::format("{}", value.get<std::uint64_t>()); return;
-    case Json::value_t::number_float: out += python_float(value.get<double>()); return;
+    case Json::value_t::string:
+      write_string(out, value.get_ref<const std::string&>(), style.ascii);
+      return;
+    case Json::value_t::boolean:
+      out += value.get<bool>() ? "true" : "false";
+      return;
+    case Json::value_t::number_integer:
+      out += fmt::format("{}", value.get<std::int64_t>());
+      return;
+    case Json::value_t::number_unsigned:
+      out += fmt::format("{}", value.get<std::uint64_t>());
+      return;
+    case Json::value_t::number_float:
+      out += python_float(value.get<double>());
+      return;
     case Json::value_t::null:
     case Json::value_t::discarded:
-    case Json::value_t::binary: out += "null"; return;
+    case Json::value_t::binary:
+      out += "null";
+      return;
   }
 }
 

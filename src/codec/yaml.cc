@@ -54,7 +54,9 @@ std::string line_at(std::string_view bytes, int line) {
   return std::string(text.substr(0, 200));
 }
 
-bool digits_only(std::string_view t) { return !t.empty() && std::ranges::all_of(t, [](char c) { return c >= '0' && c <= '9'; }); }
+bool digits_only(std::string_view t) {
+  return !t.empty() && std::ranges::all_of(t, [](char c) { return c >= '0' && c <= '9'; });
+}
 
 bool is_null(std::string_view t) { return t.empty() || t == "~" || t == "null" || t == "Null" || t == "NULL"; }
 
@@ -80,9 +82,7 @@ bool is_int(std::string_view t) {
   if (t.find(':') == std::string_view::npos) return all(t, "0123456789_");
   const auto groups = split(t, ':');
   if (!all(groups[0], "0123456789_")) return false;
-  return std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) {
-    return digits_only(g) && (g.size() == 1 || (g.size() == 2 && g[0] <= '5'));
-  });
+  return std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) { return digits_only(g) && (g.size() == 1 || (g.size() == 2 && g[0] <= '5')); });
 }
 
 std::optional<std::int64_t> int_value(std::string_view t) {
@@ -93,10 +93,14 @@ std::optional<std::int64_t> int_value(std::string_view t) {
   }
   int base = 10;
   std::vector<std::string_view> groups{t};
-  if (t.starts_with("0b")) base = 2, groups[0].remove_prefix(2);
-  else if (t.starts_with("0x")) base = 16, groups[0].remove_prefix(2);
-  else if (t[0] == '0') base = 8;
-  else groups = split(t, ':');
+  if (t.starts_with("0b"))
+    base = 2, groups[0].remove_prefix(2);
+  else if (t.starts_with("0x"))
+    base = 16, groups[0].remove_prefix(2);
+  else if (t[0] == '0')
+    base = 8;
+  else
+    groups = split(t, ':');
   std::int64_t total = 0;
   for (const std::string_view group : groups) {
     std::int64_t value = 0;
@@ -128,8 +132,7 @@ bool is_float(std::string_view t) {
   if (before.find(':') != std::string_view::npos) {  // base 60
     const auto groups = split(before, ':');
     if (groups[0].empty() || groups[0][0] < '0' || groups[0][0] > '9' || after.find_first_not_of("0123456789_") != std::string_view::npos) return false;
-    return groups[0].find_first_not_of("0123456789_") == std::string_view::npos &&
-           std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) {
+    return groups[0].find_first_not_of("0123456789_") == std::string_view::npos && std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) {
              return digits_only(g) && (g.size() == 1 || (g.size() == 2 && g[0] <= '5'));
            });
   }
@@ -168,7 +171,8 @@ bool is_timestamp(std::string_view t) {
   const auto parts = split(t.substr(0, sep), '-');
   if (parts.size() != 3 || !digits_only(parts[1]) || parts[1].size() > 2 || !digits_only(parts[2]) || parts[2].size() > 2) return false;
   const auto hms = split(clock, ':');
-  return hms.size() >= 3 && digits_only(hms[0]) && hms[0].size() <= 2 && digits_only(hms[1]) && hms[1].size() == 2 && hms[2].size() >= 2 && digits_only(hms[2].substr(0, 2));
+  return hms.size() >= 3 && digits_only(hms[0]) && hms[0].size() <= 2 && digits_only(hms[1]) && hms[1].size() == 2 && hms[2].size() >= 2 &&
+         digits_only(hms[2].substr(0, 2));
 }
 
 class Reader {
@@ -194,8 +198,10 @@ class Reader {
           PAWL_TRY(node(*first, doc_.root, 0));
           break;
         }
-        case YAML_STREAM_END_EVENT: return {};
-        default: break;
+        case YAML_STREAM_END_EVENT:
+          return {};
+        default:
+          break;
       }
     }
   }
@@ -296,7 +302,8 @@ class Reader {
         remember(text_of(event.data.mapping_start.anchor), out, nodes_ - before + 1);
         return {};
       }
-      default: return failure("unexpected structure", event.start_mark);
+      default:
+        return failure("unexpected structure", event.start_mark);
     }
   }
 
@@ -358,7 +365,8 @@ Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kScalar:
       switch (node.type()) {
-        case YamlNode::Type::kNull: return Json(nullptr);
+        case YamlNode::Type::kNull:
+          return Json(nullptr);
         case YamlNode::Type::kBool: {
           const auto value = as_bool(node.text);
           if (!value) return bad_input(fmt::format("'{}' is no boolean", node.text)).at(document.place(node));
@@ -376,7 +384,8 @@ Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
           return Json(value);
         }
         case YamlNode::Type::kTimestamp:
-        case YamlNode::Type::kText: return Json(node.text);
+        case YamlNode::Type::kText:
+          return Json(node.text);
       }
       return internal_error("unknown YAML type");
     case YamlNode::Kind::kSequence: {

@@ -19,13 +19,13 @@ struct YamlNode {
   enum class Type { kNull, kBool, kInt, kFloat, kText, kTimestamp };
 
   Kind kind = Kind::kScalar;
-  std::string text;    ///< scalar: its value, quotes and escapes resolved
-  bool plain = false;  ///< scalar: written without quotes, so its text decides the type
-  std::string tag;     ///< explicit tag, empty when none
-  std::vector<YamlNode> items;      ///< sequence
-  std::vector<YamlEntry> entries;   ///< mapping, in file order, repeated keys included
-  std::size_t begin = 0, end = 0;   ///< bytes of the node in the document; for an alias those of the alias
-  int line = 0, column = 0;         ///< where it begins, from 1; column in characters
+  std::string text;                ///< scalar: its value, quotes and escapes resolved
+  bool plain = false;              ///< scalar: written without quotes, so its text decides the type
+  std::string tag;                 ///< explicit tag, empty when none
+  std::vector<YamlNode> items;     ///< sequence
+  std::vector<YamlEntry> entries;  ///< mapping, in file order, repeated keys included
+  std::size_t begin = 0, end = 0;  ///< bytes of the node in the document; for an alias those of the alias
+  int line = 0, column = 0;        ///< where it begins, from 1; column in characters
 
   [[nodiscard]] Type type() const;
   /// The value of the last entry with this key, or null.

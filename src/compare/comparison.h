@@ -38,8 +38,8 @@ BOOST_DESCRIBE_STRUCT(MetricChange, (), (key, baseline, candidate, delta_percent
 
 struct PointChange {
   std::string point_key, label;
-  bool matched = false;  ///< a baseline row with this key exists
-  std::vector<MetricChange> metrics;  ///< tput_per_gpu, output_tput_per_gpu, TPOT, TTFT, in this order
+  bool matched = false;                    ///< a baseline row with this key exists
+  std::vector<MetricChange> metrics;       ///< tput_per_gpu, output_tput_per_gpu, TPOT, TTFT, in this order
   Change change = Change::kNotComparable;  ///< regressed if any metric is, else inconclusive, improved, equivalent, in this order
 };
 BOOST_DESCRIBE_STRUCT(PointChange, (), (point_key, label, matched, metrics, change))
@@ -50,15 +50,15 @@ struct EvalChange {
   std::int64_t n_eff = 0;
   double threshold = model::kUnknown;
   bool passed = false;
-  std::optional<double> baseline;       ///< strict score of the same point, task and definition
+  std::optional<double> baseline;  ///< strict score of the same point, task and definition
   std::optional<std::int64_t> baseline_n;
-  std::string note;                     ///< why there is no baseline, when there is none
+  std::string note;  ///< why there is no baseline, when there is none
 };
 BOOST_DESCRIBE_STRUCT(EvalChange, (), (point_key, label, task, score, score_se, flexible, n_eff, threshold, passed, baseline, baseline_n, note))
 
 struct Comparison {
   Statistic statistic = Statistic::kMean;
-  std::vector<PointChange> points;  ///< candidate order
+  std::vector<PointChange> points;   ///< candidate order
   std::vector<std::string> missing;  ///< labels of baseline points without a candidate row
   std::vector<EvalChange> evals;
   std::int64_t matched = 0;

@@ -8,7 +8,13 @@ namespace {
 using codec::Json;
 
 Json row(const std::string& key, double tput, double tpot, double ttft, const std::string& verdict = "VALID", const std::string& scale = "1/1") {
-  return {{"tp", 2}, {"ep", 1}, {"conc", 4}, {"tput_per_gpu", tput}, {"output_tput_per_gpu", tput / 9}, {"mean_tpot", tpot}, {"mean_ttft", ttft},
+  return {{"tp", 2},
+          {"ep", 1},
+          {"conc", 4},
+          {"tput_per_gpu", tput},
+          {"output_tput_per_gpu", tput / 9},
+          {"mean_tpot", tpot},
+          {"mean_ttft", ttft},
           {"pawl", {{"point_key", key}, {"verdict", verdict}, {"scale", scale}}}};
 }
 
@@ -22,7 +28,7 @@ TEST(Comparison, DeltasAndClassesFollowTheDirectionOfTheMetric) {
   EXPECT_EQ(m[2].key, "mean_tpot");
   EXPECT_EQ(m[2].change, Change::kRegressed);  // 10 % slower
   EXPECT_EQ(m[3].change, Change::kImproved);
-  EXPECT_EQ(c->change, Change::kRegressed);    // one regression decides
+  EXPECT_EQ(c->change, Change::kRegressed);  // one regression decides
   EXPECT_EQ(c->matched, 1);
 }
 
@@ -56,11 +62,16 @@ TEST(Comparison, TwoRowsOfOnePointAreRefused) { EXPECT_FALSE(compare({}, {row("a
 
 TEST(Comparison, EvalsCompareOnlyLikeWithLike) {
   const auto eval = [](const std::string& key, int conc, double score, const std::string& definition) {
-    return Json{{"tp", 2}, {"ep", 1}, {"conc", conc}, {"task", "gsm8k"}, {"em_strict", score}, {"n_eff", 24},
+    return Json{{"tp", 2},
+                {"ep", 1},
+                {"conc", conc},
+                {"task", "gsm8k"},
+                {"em_strict", score},
+                {"n_eff", 24},
                 {"pawl", {{"point_key", key}, {"definition", definition}, {"threshold", 0.9}, {"passed", true}}}};
   };
-  const auto c = compare({}, {}, {eval("a", 64, 0.95, "d1"), eval("b", 128, 0.95, "d1")}, {eval("a", 64, 0.97, "d1"), eval("b", 128, 0.9, "d2"), eval("c", 4, 0.9, "d1")},
-                         Statistic::kMean);
+  const auto c = compare({}, {}, {eval("a", 64, 0.95, "d1"), eval("b", 128, 0.95, "d1")},
+                         {eval("a", 64, 0.97, "d1"), eval("b", 128, 0.9, "d2"), eval("c", 4, 0.9, "d1")}, Statistic::kMean);
   ASSERT_TRUE(c) << c.error().message;
   EXPECT_EQ(c->evals[0].baseline, 0.95);
   EXPECT_FALSE(c->evals[1].baseline);

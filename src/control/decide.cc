@@ -89,8 +89,12 @@ void apply(Candidate& c, const Event& event, State to) {
       if (c.state == S::kEditing) c.base = event.detail;
       c.head = event.commit;
       break;
-    case E::kCrOpened: c.cr = event.number; break;
-    case E::kCapacityPassed: c.capacity_failures = 0; break;
+    case E::kCrOpened:
+      c.cr = event.number;
+      break;
+    case E::kCapacityPassed:
+      c.capacity_failures = 0;
+      break;
     case E::kCapacityFailed:
       ++c.capacity_failures;
       if (to == S::kStopping) end_as(c, model::Outcome::kCapacityDeferred, "capacity", "the target clusters had no room in two checks in a row");
@@ -105,6 +109,10 @@ void apply(Candidate& c, const Event& event, State to) {
       next.run = event.run;
       next.head = event.commit;
       next.started = event.at;
+      if (next.kind == AttemptKind::kRepair) {
+        next.change = c.planned_change;
+        next.change_zh = c.planned_change_zh;
+      }
       c.attempts.push_back(std::move(next));
       if (std::ranges::find(c.runs, event.run) == c.runs.end()) c.runs.push_back(event.run);
       break;
@@ -119,6 +127,7 @@ void apply(Candidate& c, const Event& event, State to) {
       PAWL_ASSERT(attempt != nullptr);
       attempt->status = AttemptStatus::kFailed;
       attempt->finding = event.detail;
+      attempt->reason = event.reason;
       attempt->next = NextStep::kStop;
       if (to == S::kStopping) end_as(c, model::Outcome::kFailed, event.reason, event.detail);
       break;
@@ -129,15 +138,27 @@ void apply(Candidate& c, const Event& event, State to) {
       if (c.state != S::kDiagnosing) break;
       if (to == S::kRepairing) {
         ++c.repairs;
+        c.planned_change = event.change;
+        c.planned_change_zh = event.change_zh;
         if (attempt != nullptr) attempt->next = NextStep::kRepair;
       } else {
         end_as(c, model::Outcome::kFailed, "repairs-exhausted", fmt::format("{} repairs were made and the run still fails", c.repairs));
       }
       break;
     case E::kPlanRefused:
+      if (c.state == S::kDiagnosing && attempt != nullptr) {
+        // Nothing can be repaired: the candidate ends for the reason for which the attempt failed.
+        end_as(c, event.outcome.value_or(model::Outcome::kFailed), attempt->reason, event.detail);
+        break;
+      }
+      [[fallthrough]];
     case E::kBaselineRefused:
-    case E::kGateFailed: end_as(c, event.outcome.value_or(model::Outcome::kFailed), event.reason, event.detail); break;
-    case E::kReadyConfirmed: end_as(c, model::Outcome::kValidated, "", "the full sweep is verified"); break;
+    case E::kGateFailed:
+      end_as(c, event.outcome.value_or(model::Outcome::kFailed), event.reason, event.detail);
+      break;
+    case E::kReadyConfirmed:
+      end_as(c, model::Outcome::kValidated, "", "the full sweep is verified");
+      break;
     case E::kStopRequested:
       end_as(c, model::Outcome::kStopped, "stop-requested", event.detail);
       if (attempt != nullptr && (attempt->status == AttemptStatus::kQueued || attempt->status == AttemptStatus::kRunning)) {
@@ -145,7 +166,8 @@ void apply(Candidate& c, const Event& event, State to) {
         attempt->next = NextStep::kStop;
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -163,9 +185,8 @@ const std::vector<Transition>& transition_table() {
 Decision decide(const Candidate& candidate, const Event& event) {
   Decision decision{.candidate = candidate};
   const bool stale = event.version && *event.version != candidate.version;
-  const auto row = std::ranges::find_if(transition_table(), [&](const Transition& t) {
-    return t.from == candidate.state && t.on == event.kind && holds(t.guard, candidate);
-  });
+  const auto row = std::ranges::find_if(transition_table(),
+                                        [&](const Transition& t) { return t.from == candidate.state && t.on == event.kind && holds(t.guard, candidate); });
   if (stale || row == transition_table().end()) {
     decision.ignored = true;
     return decision;

@@ -13,17 +13,17 @@ namespace pawl::control {
 /// What happened. Past tense: an event is a fact and cannot be refused, only ignored.
 enum class EventKind {
   kSessionStarted,
-  kPlanProposed,     ///< research found that the bump can be tried
-  kPlanRefused,      ///< research or planner ended it: `outcome`, `reason`
-  kEditPushed,       ///< `commit`
-  kCrOpened,         ///< `number`
+  kPlanProposed,  ///< research found that the bump can be tried
+  kPlanRefused,   ///< research or planner ended it: `outcome`, `reason`
+  kEditPushed,    ///< `commit`
+  kCrOpened,      ///< `number`
   kBaselineReady,
   kBaselineRefused,  ///< `reason`
   kCapacityPassed,
   kCapacityFailed,
-  kRunDispatched,    ///< `run`, `commit`
-  kRunSucceeded,     ///< `run`
-  kRunFailed,        ///< `run`, `detail`: the first error
+  kRunDispatched,  ///< `run`, `commit`
+  kRunSucceeded,   ///< `run`
+  kRunFailed,      ///< `run`, `detail`: the first error
   kEvidenceAccepted,
   kEvidenceRefused,  ///< `reason`, `detail`
   kGatePassed,       ///< `commit`
@@ -33,7 +33,7 @@ enum class EventKind {
   kReceiptPosted,
   kRunsEnded,
   kRequestClosed,
-  kStopRequested     ///< by closing the request or by an operator
+  kStopRequested  ///< by closing the request or by an operator
 };
 BOOST_DESCRIBE_ENUM(EventKind, kSessionStarted, kPlanProposed, kPlanRefused, kEditPushed, kCrOpened, kBaselineReady, kBaselineRefused, kCapacityPassed,
                     kCapacityFailed, kRunDispatched, kRunSucceeded, kRunFailed, kEvidenceAccepted, kEvidenceRefused, kGatePassed, kGateFailed, kReportWritten,
@@ -41,13 +41,14 @@ BOOST_DESCRIBE_ENUM(EventKind, kSessionStarted, kPlanProposed, kPlanRefused, kEd
 
 struct Event {
   EventKind kind = EventKind::kSessionStarted;
-  std::string at;  ///< ISO 8601, UTC; given by whoever saw it
+  std::string at;                       ///< ISO 8601, UTC; given by whoever saw it
   std::optional<std::int64_t> version;  ///< of the state that the answered command was issued under; absent: from outside
   std::string commit, reason, detail;
+  std::string change, change_zh;  ///< kPlanProposed as a repair: what it changes
   std::int64_t run = 0, number = 0;
   std::optional<model::Outcome> outcome;
 };
-BOOST_DESCRIBE_STRUCT(Event, (), (kind, at, version, commit, reason, detail, run, number, outcome))
+BOOST_DESCRIBE_STRUCT(Event, (), (kind, at, version, commit, reason, detail, change, change_zh, run, number, outcome))
 
 /// What shall happen. Performed after the decision is durable; each kind can be repeated with the same key.
 enum class CommandKind {
@@ -58,7 +59,7 @@ enum class CommandKind {
   kCheckCapacity,
   kDispatchSmoke,
   kDispatchFinal,
-  kReportAttempt,   ///< creates or edits the comment of the newest attempt
+  kReportAttempt,  ///< creates or edits the comment of the newest attempt
   kAwaitRun,
   kJudgeSmoke,
   kDiagnose,
@@ -69,7 +70,7 @@ enum class CommandKind {
   kVerifyFinal,
   kPublishReport,
   kMarkReady,
-  kPostPending,     ///< receipt "cleanup pending"
+  kPostPending,  ///< receipt "cleanup pending"
   kCancelRuns,
   kCloseRequest,
   kPostReceipt
@@ -88,8 +89,8 @@ BOOST_DESCRIBE_STRUCT(Command, (), (key, kind, version))
 struct Decision {
   Candidate candidate;
   std::vector<Command> commands;
-  bool ignored = false;          ///< no transition: the event is journalled and changes nothing
-  bool abandons_pending = false; ///< commands issued before and not yet performed are dropped
+  bool ignored = false;           ///< no transition: the event is journalled and changes nothing
+  bool abandons_pending = false;  ///< commands issued before and not yet performed are dropped
 };
 
 /// One row of the table. `guard` names a condition on candidate and event, empty for none.

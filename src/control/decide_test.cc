@@ -30,15 +30,15 @@ Candidate after(Candidate c, const std::vector<Event>& events, std::vector<Comma
   return c;
 }
 
-const std::vector<Event> kToSmokeRun{{.kind = E::kSessionStarted},
-                                     {.kind = E::kPlanProposed},
-                                     {.kind = E::kEditPushed, .commit = "h1", .detail = "base"},
-                                     {.kind = E::kCrOpened, .number = 1},
-                                     {.kind = E::kBaselineReady},
+const std::vector<Event> kToSmokeRun{
+    {.kind = E::kSessionStarted}, {.kind = E::kPlanProposed},   {.kind = E::kEditPushed, .commit = "h1", .detail = "base"}, {.kind = E::kCrOpened, .number = 1},
+    {.kind = E::kBaselineReady},  {.kind = E::kCapacityPassed}, {.kind = E::kRunDispatched, .commit = "h1", .run = 7}};
+const std::vector<Event> kToFinalRun{{.kind = E::kRunSucceeded, .run = 7},
+                                     {.kind = E::kEvidenceAccepted},
+                                     {.kind = E::kGatePassed, .commit = "h2"},
+                                     {.kind = E::kGatePassed},
                                      {.kind = E::kCapacityPassed},
-                                     {.kind = E::kRunDispatched, .commit = "h1", .run = 7}};
-const std::vector<Event> kToFinalRun{{.kind = E::kRunSucceeded, .run = 7}, {.kind = E::kEvidenceAccepted},     {.kind = E::kGatePassed, .commit = "h2"},
-                                     {.kind = E::kGatePassed},             {.kind = E::kCapacityPassed},       {.kind = E::kRunDispatched, .commit = "h2", .run = 8}};
+                                     {.kind = E::kRunDispatched, .commit = "h2", .run = 8}};
 
 TEST(Decide, TheHappyPathEndsValidatedWithAReceipt) {
   std::vector<Command> last;

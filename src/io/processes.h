@@ -23,11 +23,11 @@ struct ProcessId {
 };
 
 struct ProcessSpec {
-  std::vector<std::string> argv;  ///< argv[0] is looked up in PATH unless it holds a slash
+  std::vector<std::string> argv;                         ///< argv[0] is looked up in PATH unless it holds a slash
   std::vector<std::pair<std::string, std::string>> env;  ///< added to the environment of pawl
-  std::filesystem::path folder;       ///< working folder; empty: that of pawl
-  std::filesystem::path output_file;  ///< standard output and error are appended here; empty: discarded
-  bool ends_with_parent = false;      ///< killed by the kernel when the thread that launched it dies
+  std::filesystem::path folder;                          ///< working folder; empty: that of pawl
+  std::filesystem::path output_file;                     ///< standard output and error are appended here; empty: discarded
+  bool ends_with_parent = false;                         ///< killed by the kernel when the thread that launched it dies
 };
 
 /// How a process ended: `code` if it exited, `signal` if one ended it.

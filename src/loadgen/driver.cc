@@ -92,7 +92,7 @@ Status Driver::open() {
   }
   if (opened == 0) {
     if (is_local_shortage(error_number)) return machine_error(fmt::format("cannot open a connection: {}", lower_first(std::strerror(error_number))));
-    return peer_error(fmt::format("cannot reach {} : {}", target_.url, lower_first(std::strerror(error_number))),
+    return peer_error(fmt::format("cannot reach {}: {}", target_.url, lower_first(std::strerror(error_number))),
                       "check that the server runs and that the address is right");
   }
   --address_;
@@ -211,6 +211,7 @@ void Driver::send_more(Slot& slot) {
       return;
     }
   }
+  acknowledge_at_once(slot.socket);
   slot.exchange->record().sent = mono_now();
   slot.state = Slot::State::kReceiving;
   watch(slot, EPOLLIN);

@@ -312,6 +312,38 @@ TEST(Verdict, SaysWhyAndNeverChangesANumber) {
   EXPECT_DOUBLE_EQ(result.duration_s, 0.021);
 }
 
+TEST(Verdict, SuspectsPromptsThatTheServerKnewBefore) {
+  const auto verdict_of = [](std::int64_t input, std::int64_t cached) {
+    PhaseLog log;
+    RequestRecord record = play(Protocol::kChat, chunked({{10, content("a")}, {20, content("b")}, {21, usage(5, 2) + kDone}}), 2);
+    record.asked_input = 256;
+    record.usage_input = input;
+    record.usage_cached = cached;
+    log.records.push_back(record);
+    model::BenchResult result;
+    summarise(log, result);
+    judge({}, result);
+    return result.verdict + (result.reasons.empty() ? "" : " " + result.reasons[0].code);
+  };
+  EXPECT_EQ(verdict_of(264, 240), "SUSPECT cached-prompts");  // seen: the same seed twice against NVIDIA Dynamo
+  EXPECT_EQ(verdict_of(256, 256), "SUSPECT cached-prompts");
+  EXPECT_EQ(verdict_of(264, 0), "VALID");
+  EXPECT_EQ(verdict_of(330, 64), "VALID");  // a long chat template, the same in every request
+  EXPECT_EQ(verdict_of(256, 2), "VALID");   // equal first tokens by chance
+}
+
+TEST(Verdict, ShowsWhatAFailureSaidOnOneHarmlessLine) {
+  PhaseLog log;
+  RequestRecord record = asked();
+  record.fail("http_status", "HTTP 404: {\n\t\"message\":\x1b[31m\"Model not found\"}\n");
+  log.records.push_back(record);
+  model::BenchResult result;
+  summarise(log, result);
+  EXPECT_EQ(failure_example(log, result), R"(HTTP 404: { "message": [31m"Model not found"})");
+  log.records[0].detail = std::string(5000, 'x');
+  EXPECT_EQ(failure_example(log, result), std::string(240, 'x') + "…");
+}
+
 /// Bytes of a case step: text or hexadecimal digits.
 std::string step_bytes(const codec::Json& step) {
   if (step.contains("write")) return step["write"].get<std::string>();

@@ -62,7 +62,7 @@ Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& pr
   }
   if (first) result.started_unix_s = seconds_of(at_start.to_wall(*first).since_epoch);
   if (last) result.ended_unix_s = seconds_of(driver.clock().to_wall(*last).since_epoch);
-  judge(request, result);
+  judge(request, result, failure_example(log, result));
   return result;
 }
 

@@ -20,13 +20,13 @@ struct LoadRequest {
   double range_ratio = 1;              ///< lengths uniform over [int(L·r), L], at least 1; r = 1: fixed (InferenceX rule)
   std::int64_t concurrency = 1;
   std::int64_t requests = 10;
-  std::int64_t warmups = 0;            ///< before the measured phase, counted nowhere
-  std::int64_t seed = 0;               ///< same seed, same prompts and lengths
-  std::int64_t vocabulary = 30000;     ///< token ids are drawn from [100, vocabulary)
+  std::int64_t warmups = 0;         ///< before the measured phase, counted nowhere
+  std::int64_t seed = 0;            ///< same seed, same prompts and lengths
+  std::int64_t vocabulary = 30000;  ///< token ids are drawn from [100, vocabulary)
   bool ignore_eos = true;
   double request_timeout_s = 600;
-  std::optional<std::string> bearer;   ///< sent, never logged or stored
-  double failure_share_max = 0.05;     ///< above: verdict INVALID
+  std::optional<std::string> bearer;  ///< sent, never logged or stored
+  double failure_share_max = 0.05;    ///< above: verdict INVALID
 };
 
 /// Runs it and judges it. Blocks; on the calling thread. Errors: the server cannot be reached at all (kTransient, exit

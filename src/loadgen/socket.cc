@@ -75,6 +75,11 @@ Received receive(const Descriptor& socket, std::span<char> buffer) {
   return out;
 }
 
+void acknowledge_at_once(const Descriptor& socket) {
+  const int on = 1;
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 bool still_idle(const Descriptor& socket) {
   char byte = 0;
   return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);

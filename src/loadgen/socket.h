@@ -49,6 +49,10 @@ struct Received {
 };
 [[nodiscard]] Received receive(const Descriptor& socket, std::span<char> buffer);
 
+/// Makes the kernel acknowledge what comes next at once, until the next send. Otherwise it holds the acknowledgement of the
+/// head of an answer back for some 40 ms on a kept connection, and a server without TCP_NODELAY its first token with it.
+void acknowledge_at_once(const Descriptor& socket);
+
 /// False when the peer closed an idle connection or sent something that nobody asked for.
 [[nodiscard]] bool still_idle(const Descriptor& socket);
 

@@ -72,6 +72,14 @@ void count_outcome(const RequestRecord& record, model::BenchResult& result) {
   ++result.failures[record.failure];
 }
 
+/// No two prompts of a run are alike, so a server can know only what it wraps around them (the chat template) and a few
+/// first tokens that are equal by chance. More than that, and it has seen the prompt before: in an earlier run with this seed.
+bool prompt_was_cached(const RequestRecord& record) {
+  if (!record.usage_cached) return false;
+  const std::int64_t wrapping = std::max<std::int64_t>(0, record.usage_input.value_or(record.asked_input) - record.asked_input);
+  return static_cast<double>(*record.usage_cached - wrapping) > 0.05 * static_cast<double>(record.asked_input);
+}
+
 void add_ok(const RequestRecord& record, const RequestMetrics& metrics, Samples& samples, model::BenchResult& result) {
   add(samples.ttft, metrics.ttft_ms);
   add(samples.tpot, metrics.tpot_ms);
@@ -97,6 +105,7 @@ void add_ok(const RequestRecord& record, const RequestMetrics& metrics, Samples&
     ++result.flags["isl_unknown"];
   }
   if (record.usage_cached && *record.usage_cached > 0) ++result.flags["cached_input"];
+  if (prompt_was_cached(record)) ++result.flags["cached_prompt"];
 }
 
 /// Reads that completed several token events: only the last segment of a read has a stamp, so all but the last event of

@@ -16,7 +16,10 @@ namespace pawl::loadgen {
 /// Totals, distributions and flags of a measured phase. Fills everything but identity, wall times and verdict.
 void summarise(const PhaseLog& log, model::BenchResult& result);
 
-/// Judges a summarised result: sets `verdict` and `reasons`. Never changes a number.
-void judge(const LoadRequest& load, model::BenchResult& result);
+/// What the first failure of the most common class said, in one short line; empty without failures.
+[[nodiscard]] std::string failure_example(const PhaseLog& log, const model::BenchResult& result);
+
+/// Judges a summarised result: sets `verdict` and `reasons`. Never changes a number. `example`: see failure_example.
+void judge(const LoadRequest& load, model::BenchResult& result, const std::string& example = {});
 
 }  // namespace pawl::loadgen

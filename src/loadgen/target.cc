@@ -56,7 +56,7 @@ Result<std::vector<Address>> resolve(const Target& target) {
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   if (const int rc = ::getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &found); rc != 0) {
-    return peer_error("cannot reach " + target.url + " : " + ::gai_strerror(rc), "check the host name");
+    return peer_error("cannot reach " + target.url + ": " + ::gai_strerror(rc), "check the host name");
   }
   std::vector<Address> addresses;
   for (const addrinfo* item = found; item != nullptr; item = item->ai_next) {

@@ -11,14 +11,14 @@ namespace pawl::model {
 
 /// The published measurements of one image of one recipe on one day: what a candidate is compared with. Frozen once.
 struct Baseline {
-  std::string date;   ///< YYYY-MM-DD
+  std::string date;  ///< YYYY-MM-DD
   std::string image, digest;
   std::int64_t run = 0, attempt = 1;  ///< producer
   std::string head;                   ///< commit that the producer measured; empty when not known
   std::string scale;
-  std::vector<codec::Json> rows;      ///< result rows
-  std::vector<codec::Json> evals;     ///< eval rows
-  std::vector<std::string> sources;   ///< queries, as a reader could repeat them
+  std::vector<codec::Json> rows;     ///< result rows
+  std::vector<codec::Json> evals;    ///< eval rows
+  std::vector<std::string> sources;  ///< queries, as a reader could repeat them
 };
 BOOST_DESCRIBE_STRUCT(Baseline, (), (date, image, digest, run, attempt, head, scale, rows, evals, sources))
 

@@ -25,7 +25,6 @@ struct Distribution {
 };
 BOOST_DESCRIBE_STRUCT(Distribution, (), (n, mean, std, min, p50, p90, p95, p99, p99_9, max, ci95))
 
-
 struct VerdictReason {
   std::string code;  ///< stable word: "failure-share", "lag", "osl-mismatch"…
   std::string text;  ///< for people
@@ -65,8 +64,8 @@ struct BenchResult {
   std::vector<VerdictReason> reasons;
 };
 BOOST_DESCRIBE_STRUCT(BenchResult, (),
-                      (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock,
-                       started_unix_s, ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source,
-                       request_throughput, output_throughput, total_token_throughput, metrics, flags, verdict, reasons))
+                      (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock, started_unix_s,
+                       ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source, request_throughput, output_throughput,
+                       total_token_throughput, metrics, flags, verdict, reasons))
 
 }  // namespace pawl::model

@@ -26,8 +26,7 @@ Result<ImageRef> parse_image(std::string_view text) {
   if (const auto at = text.find('@'); at != std::string_view::npos) {
     ref.digest = text.substr(at + 1);
     text = text.substr(0, at);
-    if (!ref.digest.starts_with("sha256:") || ref.digest.size() != 71 ||
-        ref.digest.find_first_not_of("0123456789abcdef", 7) != std::string::npos) {
+    if (!ref.digest.starts_with("sha256:") || ref.digest.size() != 71 || ref.digest.find_first_not_of("0123456789abcdef", 7) != std::string::npos) {
       return wrong("the digest must be sha256: and 64 lower-case hexadecimal digits");
     }
   }

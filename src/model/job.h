@@ -21,8 +21,8 @@ struct EngineSpec {
   std::string kind;  ///< "twin" (simulated), later "script" and "container"
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
-  std::string served_model;              ///< name that requests carry
-  std::string health_path = "/health";   ///< 200 when up; a real generation must follow before it counts as ready
+  std::string served_model;             ///< name that requests carry
+  std::string health_path = "/health";  ///< 200 when up; a real generation must follow before it counts as ready
   double ready_timeout_s = 60;
 };
 BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s))
@@ -37,9 +37,9 @@ struct LoadSpec {
 BOOST_DESCRIBE_STRUCT(LoadSpec, (), (backend, isl, osl, range_ratio, concurrency, requests, warmups, seed))
 
 struct EvalSpec {
-  std::string task;                        ///< name of a task file under data/evals
+  std::string task;  ///< name of a task file under data/evals
   std::int64_t concurrency = 1;
-  std::optional<std::int64_t> limit;       ///< questions; absent: all
+  std::optional<std::int64_t> limit;  ///< questions; absent: all
 };
 BOOST_DESCRIBE_STRUCT(EvalSpec, (), (task, concurrency, limit))
 
@@ -92,8 +92,8 @@ struct EvalResult {
   std::vector<EvalSample> samples;
 };
 BOOST_DESCRIBE_STRUCT(EvalResult, (),
-                      (schema, task, definition, em_strict, em_strict_se, em_flexible, em_flexible_se, n_requested, n_eff, infrastructure_success,
-                       threshold, passed, samples))
+                      (schema, task, definition, em_strict, em_strict_se, em_flexible, em_flexible_se, n_requested, n_eff, infrastructure_success, threshold,
+                       passed, samples))
 
 /// What `pawl job` leaves in result.json (`pawl.job-result/1`), written whole or not at all. Exactly one of `bench`,
 /// `eval`, `failure` is set.
@@ -111,7 +111,6 @@ struct JobResult {
   std::optional<JobFailure> failure;
   [[nodiscard]] bool ok() const { return !failure.has_value(); }
 };
-BOOST_DESCRIBE_STRUCT(JobResult, (),
-                      (schema, run, attempt, job, kind, node, started, ended, spec_sha256, engine_version, bench, eval, failure))
+BOOST_DESCRIBE_STRUCT(JobResult, (), (schema, run, attempt, job, kind, node, started, ended, spec_sha256, engine_version, bench, eval, failure))
 
 }  // namespace pawl::model

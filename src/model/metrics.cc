@@ -17,10 +17,10 @@ constexpr std::array kDefinitions{
     MetricDefinition{"intvty", "interactivity", "tok/s/user", true, "1 / TPOT", "as TPOT", "sweep-run-results 5.2"},
     MetricDefinition{"tput_per_gpu", "throughput per GPU", "tok/s/GPU", true, "(input + output tokens) / duration / GPUs",
                      "tokens of successful requests; duration from the first send to the last end", "sweep-run-results 5.2"},
-    MetricDefinition{"output_tput_per_gpu", "output throughput per GPU", "tok/s/GPU", true, "output tokens / duration / GPUs",
-                     "as throughput per GPU", "sweep-run-results 5.2"},
-    MetricDefinition{"input_tput_per_gpu", "input throughput per GPU", "tok/s/GPU", true, "input tokens / duration / GPUs",
-                     "as throughput per GPU", "sweep-run-results 5.2"},
+    MetricDefinition{"output_tput_per_gpu", "output throughput per GPU", "tok/s/GPU", true, "output tokens / duration / GPUs", "as throughput per GPU",
+                     "sweep-run-results 5.2"},
+    MetricDefinition{"input_tput_per_gpu", "input throughput per GPU", "tok/s/GPU", true, "input tokens / duration / GPUs", "as throughput per GPU",
+                     "sweep-run-results 5.2"},
 };
 
 }  // namespace

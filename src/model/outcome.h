@@ -30,14 +30,19 @@ BOOST_DESCRIBE_ENUM(Outcome, kValidated, kCapacityDeferred, kReadinessBlocked, k
     case Outcome::kDuplicate:
     case Outcome::kAlreadyUpdated:
     case Outcome::kRetired:
-    case Outcome::kHandoff: return ExitStatus::kDone;
+    case Outcome::kHandoff:
+      return ExitStatus::kDone;
     case Outcome::kFailed:
     case Outcome::kIncompatible:
-    case Outcome::kUncertain: return ExitStatus::kFoundWanting;
+    case Outcome::kUncertain:
+      return ExitStatus::kFoundWanting;
     case Outcome::kCapacityDeferred:
-    case Outcome::kReadinessBlocked: return ExitStatus::kDeferred;
-    case Outcome::kStopped: return ExitStatus::kStopped;
-    case Outcome::kUnexpectedError: return ExitStatus::kRunFailed;
+    case Outcome::kReadinessBlocked:
+      return ExitStatus::kDeferred;
+    case Outcome::kStopped:
+      return ExitStatus::kStopped;
+    case Outcome::kUnexpectedError:
+      return ExitStatus::kRunFailed;
   }
   return ExitStatus::kRunFailed;
 }

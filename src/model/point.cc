@@ -52,7 +52,7 @@ class RowReader {
     const auto it = row_.find(key);
     if (it == row_.end() || !it->is_object()) return std::nullopt;
     RowReader inner(*it);
-    Worker w{inner.whole("num-worker"), inner.whole("tp"), inner.whole("pp", 1), inner.whole("dcp-size", 1),
+    Worker w{inner.whole("num-worker"),  inner.whole("tp"), inner.whole("pp", 1),  inner.whole("dcp-size", 1),
              inner.whole("pcp-size", 1), inner.whole("ep"), inner.flag("dp-attn"), {}};
     if (it->contains("hardware")) w.hardware = inner.text("hardware");
     if (problem_.empty() && !inner.problem_.empty()) problem_ = std::string(key) + "." + inner.problem_;
@@ -164,8 +164,6 @@ std::string shape_key(const Json& row) {
                                                            "eval-only", "eval-conc", "eval-all-concs", "conc"})));
 }
 
-std::string recipe_fingerprint(const Json& row) {
-  return sha256_hex(codec::write_json_sorted(without(row, {"conc", "exp-name", "recipe-fingerprint"})));
-}
+std::string recipe_fingerprint(const Json& row) { return sha256_hex(codec::write_json_sorted(without(row, {"conc", "exp-name", "recipe-fingerprint"}))); }
 
 }  // namespace pawl::model

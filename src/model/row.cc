@@ -100,7 +100,8 @@ Result<Json> result_row(const JobSpec& spec, const JobResult& result) {
     const auto found = bench.metrics.find(std::string(family) + "_ms");
     if (found == bench.metrics.end()) continue;
     const Distribution& d = found->second;
-    const std::pair<const char*, double> statistics[] = {{"mean", d.mean}, {"median", d.p50}, {"std", d.std}, {"p90", d.p90}, {"p99", d.p99}, {"p99.9", d.p99_9}};
+    const std::pair<const char*, double> statistics[] = {{"mean", d.mean}, {"median", d.p50}, {"std", d.std},
+                                                         {"p90", d.p90},   {"p99", d.p99},    {"p99.9", d.p99_9}};
     for (const auto& [name, value] : statistics) put(row, fmt::format("{}_{}", name, family), value / 1000);
     if (std::string_view(family) == "tpot") {
       // A reciprocal of 0 or of an unknown is no interactivity; the key stays away then.
@@ -150,7 +151,8 @@ std::string row_point_key(const Json& row) {
 std::string row_label(const Json& row) {
   std::string text;
   if (row.value("is_multinode", false)) {
-    text = fmt::format("PTP{}x{}/DTP{}x{}", row.value("prefill_tp", 0), row.value("prefill_num_workers", 0), row.value("decode_tp", 0), row.value("decode_num_workers", 0));
+    text = fmt::format("PTP{}x{}/DTP{}x{}", row.value("prefill_tp", 0), row.value("prefill_num_workers", 0), row.value("decode_tp", 0),
+                       row.value("decode_num_workers", 0));
   } else {
     text = fmt::format("TP{}/EP{}", row.value("tp", 0), row.value("ep", 0));
     if (row.value("dp_attention", std::string()) == "true") text += "/DPA";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -15,19 +16,20 @@ struct RowOrigin {
   std::string job, node, digest;
   std::string scale;  ///< "1/32"; "1/1" for a full measurement
   bool simulated = false;
-  std::string clock;    ///< "kernel" or "user"
-  std::string verdict;  ///< VALID, SUSPECT, INVALID
-  std::vector<VerdictReason> reasons;
-  RequestCounts counts;
-  std::int64_t total_input_tokens = 0, total_output_tokens = 0;
+  // Of a benchmark only; absent for evals.
+  std::optional<std::string> clock;    ///< "kernel" or "user"
+  std::optional<std::string> verdict;  ///< VALID, SUSPECT, INVALID
+  std::optional<std::vector<VerdictReason>> reasons;
+  std::optional<RequestCounts> counts;
+  std::optional<std::int64_t> total_input_tokens, total_output_tokens;
   double duration_s = kUnknown;
-  std::int64_t seed = 0;
+  std::optional<std::int64_t> seed;
   std::string point_key;
   std::string measured_at;  ///< ISO 8601, UTC
 };
 BOOST_DESCRIBE_STRUCT(RowOrigin, (),
-                      (run, attempt, job, node, digest, scale, simulated, clock, verdict, reasons, counts, total_input_tokens, total_output_tokens,
-                       duration_s, seed, point_key, measured_at))
+                      (run, attempt, job, node, digest, scale, simulated, clock, verdict, reasons, counts, total_input_tokens, total_output_tokens, duration_s,
+                       seed, point_key, measured_at))
 
 /// The result row of a benchmark job: names, types and formulas of sweep-run-results 5.2 and 5.3 (latencies in
 /// seconds, throughput in tokens/s/GPU), then the object `pawl`. A value that is not known is absent.

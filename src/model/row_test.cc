@@ -89,9 +89,9 @@ TEST(Row, FormulasAndNamesOfTheContract) {
   EXPECT_EQ((*row)["input_tput_per_gpu"], 400.0);
   EXPECT_EQ((*row)["mean_ttft"], 0.25);
   EXPECT_EQ((*row)["median_intvty"], 125.0);
-  EXPECT_FALSE(row->contains("std_intvty"));    // 1000/0 is no number
-  EXPECT_FALSE(row->contains("p99.9_ttft"));    // not known, so absent
-  EXPECT_EQ((*row)["dp_attention"], "false");   // a text, as the reference writes it
+  EXPECT_FALSE(row->contains("std_intvty"));   // 1000/0 is no number
+  EXPECT_FALSE(row->contains("p99.9_ttft"));   // not known, so absent
+  EXPECT_EQ((*row)["dp_attention"], "false");  // a text, as the reference writes it
   EXPECT_EQ((*row)["pawl"]["scale"], "1/32");
   EXPECT_EQ((*row)["pawl"]["simulated"], true);
   EXPECT_EQ(row_point_key(*row), point_key(spec.row));

@@ -44,7 +44,7 @@ Result<Catalogue> Catalogue::read(const Layout& layout, const std::map<std::stri
   for (const std::string& master : layout.masters) {
     const auto bytes = texts.find(master);
     if (bytes == texts.end()) return not_found(fmt::format("{} does not exist", master));
-    PAWL_ASSIGN(codec::YamlDocument parsed, codec::parse_yaml(bytes->second, master));
+    PAWL_ASSIGN(codec::YamlDocument parsed, codec::parse_yaml(bytes->second, layout.shown_folder + master));
     auto document = std::make_unique<codec::YamlDocument>(std::move(parsed));
     if (document->root.kind != YamlNode::Kind::kMapping) {
       return bad_input("a master file must be a mapping from config keys to entries").at(document->place(document->root));
@@ -52,17 +52,19 @@ Result<Catalogue> Catalogue::read(const Layout& layout, const std::map<std::stri
     for (const codec::YamlEntry& entry : document->root.entries) {
       const std::string& key = entry.key.text;
       if (key.find('*') != std::string::npos) return bad_input(fmt::format("the config key '{}' must not contain '*'", key)).at(document->place(entry.key));
-      if (entry.value.kind != YamlNode::Kind::kMapping) return bad_input(fmt::format("the entry of {} must be a mapping", key)).at(document->place(entry.value));
+      if (entry.value.kind != YamlNode::Kind::kMapping)
+        return bad_input(fmt::format("the entry of {} must be a mapping", key)).at(document->place(entry.value));
       PAWL_ASSIGN(Json config, codec::yaml_value(*document, entry.value));
       const auto same = std::ranges::find(catalogue.recipes_, key, &Recipe::key);
       if (same != catalogue.recipes_.end()) {
-        if (same->file != master) return bad_input(fmt::format("Duplicate configuration keys: {} is in {} too", key, same->file)).at(document->place(entry.key));
+        if (same->file != master)
+          return bad_input(fmt::format("Duplicate configuration keys: {} is in {} too", key, same->file)).at(document->place(entry.key));
         *same = Recipe{key, master, &entry.value, std::move(config)};  // inside one file the last one wins, as in the reference
         continue;
       }
       catalogue.recipes_.push_back({key, master, &entry.value, std::move(config)});
     }
-    catalogue.documents_.push_back(std::move(document));
+    catalogue.documents_.emplace_back(master, std::move(document));
   }
   return catalogue;
 }
@@ -80,19 +82,19 @@ Result<const Recipe*> Catalogue::find(std::string_view key) const {
   const auto all = keys();
   const auto near = nearest(key, all);
   return not_found(fmt::format("no recipe '{}' among the {} of this catalogue", key, recipes_.size()),
-                   near ? fmt::format("did you mean {}?", *near) : "pawl catalog list shows them all");
+                   near ? fmt::format("did you mean {}?", *near) : "pawl catalog list --catalog DIR shows them all");
 }
 
 const codec::YamlDocument& Catalogue::document(const std::string& file) const {
-  const auto found = std::ranges::find_if(documents_, [&](const auto& d) { return d->name == file; });
+  const auto found = std::ranges::find_if(documents_, [&](const auto& d) { return d.first == file; });
   PAWL_ASSERT(found != documents_.end());
-  return **found;
+  return *found->second;
 }
 
 SourcePlace Catalogue::place(const Recipe& recipe, const YamlNode& node) const { return document(recipe.file).place(node); }
 
 std::string engine_name(std::string_view framework) {
-  const std::pair<std::string_view, std::string_view> names[] = {{"sglang", "SGLang"}, {"vllm", "vLLM"},   {"trt", "TensorRT-LLM"},
+  const std::pair<std::string_view, std::string_view> names[] = {{"sglang", "SGLang"}, {"vllm", "vLLM"},          {"trt", "TensorRT-LLM"},
                                                                  {"atom", "ATOM"},     {"llamacpp", "llama.cpp"}, {"tilert", "TileRT"}};
   for (const auto& [part, name] : names) {
     if (framework.find(part) != std::string_view::npos) return std::string(name);

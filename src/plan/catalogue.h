@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +20,7 @@ struct Layout {
   std::vector<std::string> masters;  ///< in load order: AMD first, as the reference's changelog processor has it
   std::string runners;
   std::string changelog;
+  std::string shown_folder = {};  ///< put before file names in errors, so that a person can open them; ends in '/' or is empty
 };
 
 /// The layouts that exist in the field, newest first.
@@ -29,9 +32,9 @@ struct Layout {
 /// One config key of a master file.
 struct Recipe {
   std::string key;
-  std::string file;                        ///< path of the master file
-  const codec::YamlNode* node = nullptr;   ///< its mapping; owned by the catalogue
-  codec::Json config;                      ///< raw values, in file order
+  std::string file;                       ///< path of the master file
+  const codec::YamlNode* node = nullptr;  ///< its mapping; owned by the catalogue
+  codec::Json config;                     ///< raw values, in file order
 
   [[nodiscard]] std::string text(const char* name) const;  ///< a config-level text, empty when absent
   [[nodiscard]] std::string image() const { return text("image"); }
@@ -63,7 +66,7 @@ class Catalogue {
  private:
   Catalogue() = default;
   Layout layout_;
-  std::vector<std::unique_ptr<codec::YamlDocument>> documents_;
+  std::vector<std::pair<std::string, std::unique_ptr<codec::YamlDocument>>> documents_;  ///< by path
   std::vector<Recipe> recipes_;
 };
 

@@ -48,7 +48,8 @@ class RecipeReader {
     PAWL_ASSIGN(const Json v, value(node));
     if (v.is_number_integer()) return v.get<std::int64_t>();
     if (v.is_boolean()) return v.get<bool>() ? 1 : 0;
-    if (v.is_number_float() && v.get<double>() == static_cast<double>(static_cast<std::int64_t>(v.get<double>()))) return static_cast<std::int64_t>(v.get<double>());
+    if (v.is_number_float() && v.get<double>() == static_cast<double>(static_cast<std::int64_t>(v.get<double>())))
+      return static_cast<std::int64_t>(v.get<double>());
     if (v.is_string()) {
       if (const auto n = parse_int(trim(v.get_ref<const std::string&>()))) return *n;
     }

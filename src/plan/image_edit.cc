@@ -10,7 +10,10 @@ using codec::Json;
 using codec::YamlNode;
 
 Result<std::string> edit_image(const Catalogue& catalogue, const Recipe& recipe, const std::string& image) {
-  PAWL_TRY(model::parse_image(image));
+  PAWL_ASSIGN(const model::ImageRef wanted, model::parse_image(image));
+  if (wanted.tag.empty() && wanted.digest.empty()) {
+    return bad_input(fmt::format("'{}' names no version", image), "write a tag or a digest: a floating image is no update");
+  }
   const codec::YamlDocument& document = catalogue.document(recipe.file);
   const YamlNode* node = recipe.node->find("image");
   if (node == nullptr || !node->is_text()) {

@@ -200,7 +200,8 @@ TEST(RealCatalogue, TheTwoThreadsHaveTheirPointsAndEvals) {
     return all;
   };
   EXPECT_EQ(labels("qwen3.5-fp4-b200-sglang", EvalMode::kDefault),
-            (std::vector<std::string>{"TP4/EP1 conc 4", "TP2/EP1 conc 4", "TP2/EP1 conc 8", "TP2/EP1 conc 16", "TP2/EP1 conc 32", "TP2/EP1 conc 64", "TP2/EP1 conc 128"}));
+            (std::vector<std::string>{"TP4/EP1 conc 4", "TP2/EP1 conc 4", "TP2/EP1 conc 8", "TP2/EP1 conc 16", "TP2/EP1 conc 32", "TP2/EP1 conc 64",
+                                      "TP2/EP1 conc 128"}));
   EXPECT_EQ(labels("qwen3.5-fp4-b200-sglang", EvalMode::kEvalsOnly), (std::vector<std::string>{"TP2/EP1 conc 64", "TP2/EP1 conc 128"}));
   EXPECT_EQ(labels("qwen3.5-fp8-h200-sglang", EvalMode::kDefault).size(), 5u);
 }

@@ -39,15 +39,20 @@ class Descriptor {
 Error file_error(int code, const std::string& doing, const fs::path& path) {
   const std::string message = fmt::format("{} {}: {}", doing, path.string(), std::strerror(code));
   switch (code) {
-    case ENOENT: return not_found(message);
+    case ENOENT:
+      return not_found(message);
     case EACCES:
     case EPERM:
-    case EROFS: return machine_error(message, "give the user that runs pawl the right to write there, or choose another folder with --workspace");
+    case EROFS:
+      return machine_error(message, "give the user that runs pawl the right to write there, or choose another folder with --workspace");
     case ENOSPC:
-    case EDQUOT: return machine_error(message, "free disk space, then run the same command again: nothing was half-written");
+    case EDQUOT:
+      return machine_error(message, "free disk space, then run the same command again: nothing was half-written");
     case EMFILE:
-    case ENFILE: return machine_error(message, "raise the limit of open files (ulimit -n)");
-    default: return machine_error(message);
+    case ENFILE:
+      return machine_error(message, "raise the limit of open files (ulimit -n)");
+    default:
+      return machine_error(message);
   }
 }
 
@@ -100,7 +105,12 @@ Status RealFiles::write_atomic(const fs::path& path, std::string_view bytes) con
 Status RealFiles::make_folder(const fs::path& path) const {
   std::error_code ec;
   fs::create_directories(path, ec);
-  if (ec && !fs::is_directory(path)) return file_error(ec.value(), "cannot create the folder", path);
+  std::error_code ignored;
+  if (ec && !fs::is_directory(path, ignored)) {
+    // Also when a parent is missing: a folder that cannot be made is no wrong input but a place that does not take it.
+    return machine_error(fmt::format("cannot create the folder {}: {}", path.string(), ec.message()),
+                         "choose another folder, or give the user that runs pawl the right to write there");
+  }
   return {};
 }
 

@@ -81,7 +81,8 @@ Result<io::ProcessId> RealProcesses::launch(const io::ProcessSpec& spec) {
 
   // The child reports a failed exec through this pipe; a good exec closes it.
   int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0) return machine_error(fmt::format("cannot start {}: {}", spec.argv[0], std::strerror(errno)), "raise the limit of open files (ulimit -n)");
+  if (::pipe2(report, O_CLOEXEC) != 0)
+    return machine_error(fmt::format("cannot start {}: {}", spec.argv[0], std::strerror(errno)), "raise the limit of open files (ulimit -n)");
   const std::string folder = spec.folder.string();
   const std::string output = spec.output_file.empty() ? "/dev/null" : spec.output_file.string();
   const pid_t parent = ::getpid();

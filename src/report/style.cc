@@ -56,13 +56,26 @@ std::string neutral(std::string_view text, std::size_t max) {
     switch (c) {
       case '\n':
       case '\r':
-      case '\t': out += ' '; break;
-      case '<': out += "‹"; break;
-      case '>': out += "›"; break;
-      case '|': out += "¦"; break;
-      case '@': out += "＠"; break;
-      case '`': out += '\''; break;
-      default: out += c;
+      case '\t':
+        out += ' ';
+        break;
+      case '<':
+        out += "‹";
+        break;
+      case '>':
+        out += "›";
+        break;
+      case '|':
+        out += "¦";
+        break;
+      case '@':
+        out += "＠";
+        break;
+      case '`':
+        out += '\'';
+        break;
+      default:
+        out += c;
     }
   }
   return out;

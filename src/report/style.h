@@ -9,7 +9,7 @@ namespace pawl::report {
 
 /// How a policy profile writes numbers and threads (upgrade-loop 22 and 33).
 struct Style {
-  std::string profile;           ///< "2026-09"
+  std::string profile;  ///< "2026-09"
   compare::Statistic statistic = compare::Statistic::kMean;
   bool old_value_in_cell = true;  ///< "old → new (+x%)"; otherwise "new (+x%)"
   bool unicode_minus = true;      ///< U+2212; otherwise "-"

@@ -45,34 +45,47 @@ std::string compose(const Style& style, const std::string& en, const std::string
 
 Both status_text(AttemptStatus status) {
   switch (status) {
-    case AttemptStatus::kQueued: return {"queued", "排队中"};
-    case AttemptStatus::kRunning: return {"running", "运行中"};
-    case AttemptStatus::kPassed: return {"passed", "已通过"};
-    case AttemptStatus::kFailed: return {"failed", "失败"};
-    case AttemptStatus::kCancelled: return {"cancelled", "已取消"};
-    case AttemptStatus::kDeferred: return {"deferred", "已延期"};
+    case AttemptStatus::kQueued:
+      return {"queued", "排队中"};
+    case AttemptStatus::kRunning:
+      return {"running", "运行中"};
+    case AttemptStatus::kPassed:
+      return {"passed", "已通过"};
+    case AttemptStatus::kFailed:
+      return {"failed", "失败"};
+    case AttemptStatus::kCancelled:
+      return {"cancelled", "已取消"};
+    case AttemptStatus::kDeferred:
+      return {"deferred", "已延期"};
   }
   return {};
 }
 
 Both kind_text(const Attempt& attempt) {
   switch (attempt.kind) {
-    case AttemptKind::kInitial: return {"Initial attempt", "初次尝试"};
-    case AttemptKind::kRepair: return {fmt::format("Repair {}/5", attempt.repair), fmt::format("修复 {}/5", attempt.repair)};
-    case AttemptKind::kFinal: return {"Final full sweep", "最终完整 sweep"};
+    case AttemptKind::kInitial:
+      return {"Initial attempt", "初次尝试"};
+    case AttemptKind::kRepair:
+      return {fmt::format("Repair {}/5", attempt.repair), fmt::format("修复 {}/5", attempt.repair)};
+    case AttemptKind::kFinal:
+      return {"Final full sweep", "最终完整 sweep"};
   }
   return {};
 }
 
 Both next_text(const Candidate& candidate, const Attempt& attempt) {
   switch (attempt.next) {
-    case NextStep::kAwaitRun: return {"wait for the run, then judge it.", "等待运行结束，然后判定。"};
+    case NextStep::kAwaitRun:
+      return {"wait for the run, then judge it.", "等待运行结束，然后判定。"};
     case NextStep::kChangelogAndSweep:
       return {"append the changelog entry, check capacity again, and start the final full sweep.", "追加变更日志条目，再次检查容量，并启动最终完整 sweep。"};
-    case NextStep::kFinish: return {"mark the change request ready and post the receipt.", "将变更请求标记为就绪并发布回执。"};
+    case NextStep::kFinish:
+      return {"mark the change request ready and post the receipt.", "将变更请求标记为就绪并发布回执。"};
     case NextStep::kRepair:
-      return {fmt::format("repair {}/5, then measure again.", candidate.repairs), fmt::format("修复 {}/5，然后重新测量。", candidate.repairs)};
-    case NextStep::kStop: return {"end this candidate and clean up.", "结束该候选并清理。"};
+      return {fmt::format("repair {}/5: {} Then measure again.", candidate.repairs, neutral(candidate.planned_change)),
+              fmt::format("修复 {}/5：{}然后重新测量。", candidate.repairs, neutral(candidate.planned_change_zh))};
+    case NextStep::kStop:
+      return {"end this candidate and clean up.", "结束该候选并清理。"};
   }
   return {};
 }
@@ -145,8 +158,9 @@ std::string baseline_table(const Style& style, const model::Baseline& baseline) 
 std::string baseline_evals(const Style& style, const model::Baseline& baseline) {
   std::string table = table_head("Eval", {"em_strict ↑", "se", "em_flexible ↑", "n"});
   for (const Json& row : baseline.evals) {
-    table += fmt::format("| {} · {} | {} | {} | {} | {} |\n", row.value("task", std::string()), model::row_label(row), number(style, value_of(row, "em_strict"), 4),
-                         number(style, value_of(row, "em_strict_se"), 4), number(style, value_of(row, "em_flexible"), 4), row.value("n_eff", 0));
+    table +=
+        fmt::format("| {} · {} | {} | {} | {} | {} |\n", row.value("task", std::string()), model::row_label(row), number(style, value_of(row, "em_strict"), 4),
+                    number(style, value_of(row, "em_strict_se"), 4), number(style, value_of(row, "em_flexible"), 4), row.value("n_eff", 0));
   }
   return table;
 }
@@ -191,7 +205,8 @@ Both verdict_text(const Style& style, const compare::Comparison& comparison) {
     if (!point.matched) continue;
     ++counts[point.change];
     for (const compare::MetricChange& metric : point.metrics) {
-      if (metric.change == Change::kRegressed) worse.push_back(fmt::format("{}: {} {}", point.label, column_of(metric.key, style.statistic).heading, delta(style, metric.delta_percent)));
+      if (metric.change == Change::kRegressed)
+        worse.push_back(fmt::format("{}: {} {}", point.label, column_of(metric.key, style.statistic).heading, delta(style, metric.delta_percent)));
     }
   }
   const std::string matched = fmt::format("{}/{}", comparison.matched, comparison.points.size());
@@ -200,8 +215,8 @@ Both verdict_text(const Style& style, const compare::Comparison& comparison) {
     text = {fmt::format("No regressions beyond the margins. Points matched to the baseline: {}; missing: {}.", matched, comparison.missing.size()),
             fmt::format("无超出容差的回退。与基线匹配的点：{}；缺失：{}。", matched, comparison.missing.size())};
   } else {
-    text = {fmt::format("Regressions, for the reviewers to weigh ({}): {}. Points matched to the baseline: {}; missing: {}.", worse.size(), join(worse, "; "), matched,
-                        comparison.missing.size()),
+    text = {fmt::format("Regressions, for the reviewers to weigh ({}): {}. Points matched to the baseline: {}; missing: {}.", worse.size(), join(worse, "; "),
+                        matched, comparison.missing.size()),
             fmt::format("存在 {} 处回退（见上方英文列表），由评审者判断。与基线匹配的点：{}；缺失：{}。", worse.size(), matched, comparison.missing.size())};
   }
   const auto count = [&](Change change) { return counts.contains(change) ? counts.at(change) : 0; };
@@ -214,7 +229,8 @@ Both verdict_text(const Style& style, const compare::Comparison& comparison) {
 
 Both conditions(const std::string& scale, bool simulated) {
   Both text;
-  if (simulated) text = {"Engines are simulated (pawl twin): the numbers show the procedure, not a GPU. ", "引擎为模拟（pawl twin）：数值仅展示流程，不代表 GPU 性能。"};
+  if (simulated)
+    text = {"Engines are simulated (pawl twin): the numbers show the procedure, not a GPU. ", "引擎为模拟（pawl twin）：数值仅展示流程，不代表 GPU 性能。"};
   if (!scale.empty() && scale != "1/1") {
     text.en += fmt::format("Scale {}: lengths and prompt counts are reduced.", scale);
     text.zh += fmt::format("缩放比例 {}：长度与请求数均已缩减。", scale);
@@ -227,6 +243,8 @@ std::string bullet(const std::string& text) { return text.empty() ? std::string(
 std::string signature() { return "\n*pawl*\n"; }
 
 }  // namespace
+
+std::string check_sentence(const Check& check) { return check_text(check).en; }
 
 std::string request_title(const Candidate& c) {
   const std::string tag = tag_of(c.image_new);
@@ -243,8 +261,8 @@ std::string request_body(const Style& style, const Candidate& c, const model::Ba
   std::string sources;
   for (const std::string& source : baseline.sources) sources += (sources.empty() ? "" : ", ") + code("GET " + source);
 
-  std::string en = fmt::format("**Goal:** move {} from {} to {}. Model, topologies, workloads and launch script are unchanged.\n\n## Baseline\n\n", code(c.recipe),
-                               code(c.image_old), image_text(c.image_new, c.digest_new));
+  std::string en = fmt::format("**Goal:** move {} from {} to {}. Model, topologies, workloads and launch script are unchanged.\n\n## Baseline\n\n",
+                               code(c.recipe), code(c.image_old), image_text(c.image_new, c.digest_new));
   en += bullet(fmt::format("Published: {}, image {}", baseline.date, image_text(baseline.image, baseline.digest)));
   en += bullet(fmt::format("Producer: run {} / attempt {}{}", baseline.run, baseline.attempt, baseline.head.empty() ? "" : ", head " + code(baseline.head)));
   en += bullet("Sources: " + sources);
@@ -253,7 +271,8 @@ std::string request_body(const Style& style, const Candidate& c, const model::Ba
   en += baseline.evals.empty() ? "\n- Published eval: N/A (no eval of this identity was published on that date).\n" : "\n" + baseline_evals(style, baseline);
   en += "\n**Stop:** to stop this candidate, close this change request: its runs are cancelled and its branch is removed.\n";
 
-  std::string zh = fmt::format("**目标：**将 {} 从 {} 更新至 {}。模型、拓扑、工作负载与启动脚本均不变。\n\n", code(c.recipe), code(c.image_old), code(c.image_new));
+  std::string zh =
+      fmt::format("**目标：**将 {} 从 {} 更新至 {}。模型、拓扑、工作负载与启动脚本均不变。\n\n", code(c.recipe), code(c.image_old), code(c.image_new));
   zh += bullet(fmt::format("基线发布日期：{}；生产运行：{} / attempt {}", baseline.date, baseline.run, baseline.attempt));
   zh += bullet("来源：" + sources);
   zh += bullet(how.zh);
@@ -273,13 +292,19 @@ std::string attempt_comment(const Style& style, const Candidate& c, const Attemp
     en += bullet("Scope: the complete family matrix and its default evals; nothing trimmed.");
     zh += bullet("范围：完整家族矩阵及其默认评测；未裁剪。");
   } else {
-    en += bullet(fmt::format("Points: {} (lowest concurrency of each deployment shape, and one eval). This is startup and compatibility evidence, not a full curve.",
-                             join(facts.smoke_points, ", ")));
+    en += bullet(
+        fmt::format("Points: {} (lowest concurrency of each deployment shape, and one eval). This is startup and compatibility evidence, not a full curve.",
+                    join(facts.smoke_points, ", ")));
     zh += bullet(fmt::format("测试点：{}（每种部署形态的最低并发，另加一项评测）。这只是启动与兼容性证据，不是完整曲线。", join(facts.smoke_points, "、")));
   }
-  if (attempt.kind != AttemptKind::kRepair) {
-    en += bullet("Change: one image line and, before the final sweep, one changelog entry.");
-    zh += bullet("变更：一行镜像；在最终 sweep 之前另加一条变更日志。");
+  if (attempt.kind == AttemptKind::kRepair) {
+    en += bullet("Change: " + neutral(attempt.change));
+    zh += bullet("变更：" + neutral(attempt.change_zh));
+  } else {
+    const bool repaired = attempt.kind == AttemptKind::kFinal && c.repairs > 0;
+    en += bullet("Change: one image line and, before the final sweep, one changelog entry" +
+                 (repaired ? fmt::format("; repairs made before: {}.", c.repairs) : std::string(".")));
+    zh += bullet("变更：一行镜像；在最终 sweep 之前另加一条变更日志" + (repaired ? fmt::format("；此前的修复次数：{}。", c.repairs) : std::string("。")));
   }
   en += bullet(how.en);
   zh += bullet(how.zh);
@@ -304,10 +329,34 @@ std::string attempt_comment(const Style& style, const Candidate& c, const Attemp
   return compose(style, en, zh) + signature();
 }
 
+std::string deferral_comment(const Style& style, const Candidate& c) {
+  const std::string head = code(c.head.substr(0, static_cast<std::size_t>(style.head_digits)));
+  const bool smoked = !c.attempts.empty() && c.attempts.back().status == AttemptStatus::kPassed;
+  std::string en = "## Capacity deferral\n\n", zh = "## 容量推迟\n\n";
+  if (smoked) {
+    en += bullet(fmt::format("State: the smoke passed (run {}). The change stands at head {}. No final sweep was started; the sweep label was never applied.",
+                             c.attempts.back().run, head));
+    zh += bullet(fmt::format("状态：冒烟测试已通过（运行 {}）。变更位于 head {}。未启动最终 sweep；从未添加 sweep 标签。", c.attempts.back().run, head));
+  } else {
+    en += bullet(fmt::format("State: nothing was measured. The change stands at head {}.", head));
+    zh += bullet(fmt::format("状态：尚未进行测量。变更位于 head {}。", head));
+  }
+  en += bullet(fmt::format(
+      "Reason: the capacity check of the target clusters failed twice in a row, so the candidate is deferred rather than queued. Repairs used: {}/5.",
+      c.repairs));
+  zh += bullet(fmt::format("原因：目标集群的容量检查连续两次未通过，因此推迟该候选而不是排队。已用修复次数：{}/5。", c.repairs));
+  en += bullet(
+      "Disposition: this change request is closed and its branch deleted, so that the same candidate can be tried again from the published data. Nothing found "
+      "so far speaks against the image.");
+  zh += bullet("处置：关闭此变更请求并删除分支，以便后续根据已发布数据重试同一候选。目前没有任何发现表明镜像存在问题。");
+  return compose(style, en, zh) + signature();
+}
+
 std::string pending_receipt(const Style& style, const Candidate& c) {
   const std::string outcome = c.outcome ? codec::enum_text(*c.outcome) : "unknown";
-  return compose(style, fmt::format("pawl: **{}**. Finishing cleanup at head {}: owned runs are stopped and checked before the request closes.\n", outcome, code(c.head)),
-                 fmt::format("pawl：**{}**。正在清理（head {}）：关闭请求前，将先停止并确认自有运行的状态。\n", outcome, code(c.head)));
+  return compose(
+      style, fmt::format("pawl: **{}**. Finishing cleanup at head {}: owned runs are stopped and checked before the request closes.\n", outcome, code(c.head)),
+      fmt::format("pawl：**{}**。正在清理（head {}）：关闭请求前，将先停止并确认自有运行的状态。\n", outcome, code(c.head)));
 }
 
 std::string completion_receipt(const Style& style, const Candidate& c) {

@@ -21,10 +21,13 @@ struct Check {
   std::int64_t found = 0, wanted = 0;
 };
 
+/// The check as an English sentence with its numbers: "evals at or above their threshold: 0/1".
+[[nodiscard]] std::string check_sentence(const Check& check);
+
 /// What an attempt's comment shows besides the candidate itself.
 struct AttemptFacts {
   std::int64_t run = 0, run_attempt = 1, jobs = 0;
-  std::string scale;       ///< "1/32"
+  std::string scale;  ///< "1/32"
   bool simulated = false;
   std::vector<Check> checks;
   std::optional<compare::Comparison> comparison;
@@ -41,6 +44,9 @@ struct AttemptFacts {
 
 /// The one comment of an attempt, from queued to its end.
 [[nodiscard]] std::string attempt_comment(const Style& style, const control::Candidate& candidate, const control::Attempt& attempt, const AttemptFacts& facts);
+
+/// Why a candidate is put off for lack of room: how far it came, that nothing speaks against the image. No telemetry.
+[[nodiscard]] std::string deferral_comment(const Style& style, const control::Candidate& candidate);
 
 /// "cleanup pending" before owned runs are cancelled.
 [[nodiscard]] std::string pending_receipt(const Style& style, const control::Candidate& candidate);

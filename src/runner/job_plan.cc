@@ -18,15 +18,33 @@ std::string job_name(const char* kind, std::size_t number, const model::Point& p
 }  // namespace
 
 EngineSource twin_engines(std::string self) {
-  return [self = std::move(self)](const model::Point& p) -> Result<model::EngineSpec> {
+  return [self = std::move(self)](const model::Point& p, const std::vector<std::string>& launch_flags) -> Result<model::EngineSpec> {
     if (p.prefill) {
       return bad_input(fmt::format("the simulated engine cannot run the multi-node point {}", p.label()), "choose a recipe with multinode: false");
     }
     model::EngineSpec engine;
     engine.kind = "twin";
     engine.served_model = p.model;
-    engine.argv = {self,       "twin",     "--port",      "{port}", "--image", p.image, "--model-prefix", p.model_prefix,
-                   "--runner", p.runner,   "--tp",        std::to_string(p.tp), "--ep", std::to_string(p.ep), "--served-model-name", p.model};
+    engine.argv = {self,
+                   "twin",
+                   "--port",
+                   "{port}",
+                   "--image",
+                   p.image,
+                   "--model-prefix",
+                   p.model_prefix,
+                   "--runner",
+                   p.runner,
+                   "--tp",
+                   std::to_string(p.tp),
+                   "--ep",
+                   std::to_string(p.ep),
+                   "--served-model-name",
+                   p.model};
+    if (!launch_flags.empty()) {
+      engine.argv.emplace_back("--");
+      engine.argv.insert(engine.argv.end(), launch_flags.begin(), launch_flags.end());
+    }
     return engine;
   };
 }
@@ -41,7 +59,7 @@ Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, R
     job.kind = kind;
     job.row = row;
     job.scale = request.scale;
-    PAWL_ASSIGN(job.engine, engines(p));
+    PAWL_ASSIGN(job.engine, engines(p, request.launch_flags));
     if (kind == model::JobKind::kBenchmark) {
       if (!p.isl || !p.osl) return bad_input(fmt::format("the point {} has no fixed lengths; this runner measures fixed-seq-len only", p.label()));
       job.job = job_name("bench", number, p);

@@ -162,15 +162,8 @@ Result<bool> LocalSweepRunner::cancel_requested(RunId run) {
 }
 
 Status LocalSweepRunner::cancel(RunId run) {
-  // A run that nobody works on has no process to end: it is cancelled here and now.
-  return world_.database.transaction([&]() -> Status {
-    PAWL_TRY(world_.database.execute("UPDATE runner_run SET cancel = 1 WHERE id = ?1 AND state IN ('queued', 'running')", {run.value}));
-    PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'cancelled', ended = ?2 WHERE id = ?1 AND state = 'queued'",
-                                     {run.value, iso_utc(world_.clock.wall())}));
-    return world_.database.execute("UPDATE runner_job SET state = 'cancelled' WHERE run = ?1 AND state = 'queued' AND"
-                                   " (SELECT state FROM runner_run WHERE id = ?1) = 'cancelled'",
-                                   {run.value});
-  });
+  // Only the wish is recorded: whoever waits for the run, now or next, ends its job and writes what it left.
+  return world_.database.execute("UPDATE runner_run SET cancel = 1 WHERE id = ?1 AND state IN ('queued', 'running')", {run.value});
 }
 
 Status LocalSweepRunner::set_job(const JobSpec& spec, const std::string& state, const std::string& failure) {
@@ -252,8 +245,13 @@ Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
       continue;
     }
     world_.progress.report({request.purpose, label_of(job.spec), static_cast<std::int64_t>(i) + 1, total});
-    PAWL_ASSIGN(const std::string state, run_job(run, job, stop));
-    failed = failed || state == "failed";
+    auto state = run_job(run, job, stop);
+    if (!state) {
+      // Nobody works on it any more, and whoever waits next goes on: that is what queued means.
+      PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'queued' WHERE id = ?1 AND cancel = 0", {id.value}));
+      return std::move(state).error();
+    }
+    failed = failed || *state == "failed";
   }
   PAWL_ASSIGN(cancelled, cancel_requested(id));
   PAWL_ASSIGN(run, status(id));
@@ -280,7 +278,10 @@ Status LocalSweepRunner::collect(const RunStatus& run, RunState state) {
   Json rows = Json::array(), evals = Json::array(), job_list = Json::array();
   for (const Job& job : jobs) {
     const auto folder = world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job);
-    Json entry{{"job", job.spec.job}, {"kind", codec::enum_text(job.spec.kind)}, {"label", label_of(job.spec)}, {"state", job.state},
+    Json entry{{"job", job.spec.job},
+               {"kind", codec::enum_text(job.spec.kind)},
+               {"label", label_of(job.spec)},
+               {"state", job.state},
                {"point_key", model::point_key(job.spec.row)}};
     if (auto log = world_.files.read(folder / "server.log")) entry["log_complaints"] = log_complaints(*log);
     if (job.state == "succeeded") {

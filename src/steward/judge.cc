@@ -40,7 +40,8 @@ std::vector<report::Check> judge(const io::RunEvidence& evidence, const Expectat
   const auto names_image = [&](const Json& row) { return model::same_image(row.value("image", std::string()), expected.image); };
   add("image-matches", std::ranges::count_if(evidence.rows, names_image) + std::ranges::count_if(evidence.evals, names_image),
       static_cast<std::int64_t>(expected.points.size() + expected.evals.size()));
-  add("numbers-valid", std::ranges::count_if(evidence.rows, [](const Json& row) { return row.contains("pawl") && row["pawl"].value("verdict", std::string()) != "INVALID"; }),
+  add("numbers-valid",
+      std::ranges::count_if(evidence.rows, [](const Json& row) { return row.contains("pawl") && row["pawl"].value("verdict", std::string()) != "INVALID"; }),
       static_cast<std::int64_t>(expected.points.size()));
   add("logs-clean", std::ranges::count_if(jobs, [](const Json& job) { return job.value("log_complaints", std::int64_t{-1}) == 0; }),
       static_cast<std::int64_t>(expected.points.size() + expected.evals.size()));
@@ -58,7 +59,7 @@ std::vector<report::Check> judge(const io::RunEvidence& evidence, const Expectat
 
 std::string first_failure(const std::vector<report::Check>& checks) {
   for (const report::Check& check : checks) {
-    if (!check.ok) return fmt::format("{}: {} of {}", check.code, check.found, check.wanted);
+    if (!check.ok) return report::check_sentence(check);
   }
   return {};
 }

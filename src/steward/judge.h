@@ -12,10 +12,10 @@ namespace pawl::steward {
 
 /// What a run must have measured.
 struct Expectation {
-  std::string head;                      ///< commit in the manifest
-  std::string image;                     ///< in every row
+  std::string head;   ///< commit in the manifest
+  std::string image;  ///< in every row
   bool full_sweep = false;
-  std::vector<codec::Json> points, evals;  ///< matrix rows
+  std::vector<codec::Json> points, evals;     ///< matrix rows
   const model::Baseline* baseline = nullptr;  ///< every point of it must be there again; null: not asked (smoke)
 };
 

@@ -11,6 +11,7 @@
 #include "model/point.h"
 #include "model/row.h"
 #include "plan/image_edit.h"
+#include "plan/launch_script.h"
 #include "report/thread.h"
 #include "steward/judge.h"
 #include "steward/policy.h"
@@ -47,36 +48,61 @@ std::vector<std::string> keys_of(const std::vector<Json>& rows) {
   return keys;
 }
 
+/// Reason code and sentence, when a candidate cannot be compared with this baseline.
+std::optional<std::pair<std::string, std::string>> baseline_problem(const Candidate& c, const std::optional<model::Baseline>& baseline) {
+  if (!baseline) return std::pair{std::string("baseline-missing"), fmt::format("no published result of {} covers every point of {}", c.image_old, c.recipe)};
+  if (baseline->scale == c.scale.text()) return std::nullopt;
+  return std::pair{std::string("baseline-scale"),
+                   fmt::format("the published baseline was measured at scale {}, this candidate at {}", baseline->scale, c.scale.text())};
+}
+
 }  // namespace
 
 Steward::Answer Steward::perform(const Candidate& c, const control::Command& command, std::stop_token stop) {
   const ChangeRequestId request{c.cr};
   switch (command.kind) {
-    case CommandKind::kResearch: return research(c);
-    case CommandKind::kCommitImage: return commit_image(c);
-    case CommandKind::kOpenRequest: return open_request(c);
-    case CommandKind::kFreezeBaseline: return freeze_baseline(c);
+    case CommandKind::kResearch:
+      return research(c);
+    case CommandKind::kCommitImage:
+      return commit_image(c);
+    case CommandKind::kOpenRequest:
+      return open_request(c);
+    case CommandKind::kFreezeBaseline:
+      return freeze_baseline(c);
     case CommandKind::kCheckCapacity: {
       PAWL_ASSIGN(const io::Capacity capacity, world_.capacity.check(c.runner));
       world_.progress.report({"gate", capacity.pass ? "capacity: there is room" : "capacity: no room"});
       return happened(capacity.pass ? EventKind::kCapacityPassed : EventKind::kCapacityFailed);
     }
-    case CommandKind::kDispatchSmoke: return dispatch(c, false);
-    case CommandKind::kDispatchFinal: return dispatch(c, true);
-    case CommandKind::kReportAttempt: PAWL_TRY(report_attempt(c)); return std::optional<Event>();
-    case CommandKind::kAwaitRun: return await_run(c, std::move(stop));
-    case CommandKind::kJudgeSmoke: return judge_run(c, false);
-    case CommandKind::kVerifyFinal: return judge_run(c, true);
-    case CommandKind::kDiagnose: return diagnose(c);
-    case CommandKind::kCommitRepair: return refused(EventKind::kPlanRefused, Outcome::kFailed, "no-repair", "no repair is known for this failure");
-    case CommandKind::kAppendChangelog: return append_changelog(c);
-    case CommandKind::kCheckFinal: return check_final(c);
+    case CommandKind::kDispatchSmoke:
+      return dispatch(c, false);
+    case CommandKind::kDispatchFinal:
+      return dispatch(c, true);
+    case CommandKind::kReportAttempt:
+      PAWL_TRY(report_attempt(c));
+      return std::optional<Event>();
+    case CommandKind::kAwaitRun:
+      return await_run(c, std::move(stop));
+    case CommandKind::kJudgeSmoke:
+      return judge_run(c, false);
+    case CommandKind::kVerifyFinal:
+      return judge_run(c, true);
+    case CommandKind::kDiagnose:
+      return diagnose(c);
+    case CommandKind::kCommitRepair:
+      return commit_repair(c);
+    case CommandKind::kAppendChangelog:
+      return append_changelog(c);
+    case CommandKind::kCheckFinal:
+      return check_final(c);
     case CommandKind::kAddSweepLabel: {
       PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
       PAWL_TRY(world_.forge.set_label(request, policy.sweep_label, true));
       return std::optional<Event>();
     }
-    case CommandKind::kPublishReport: PAWL_TRY(report_attempt(c)); return happened(EventKind::kReportWritten);
+    case CommandKind::kPublishReport:
+      PAWL_TRY(report_attempt(c));
+      return happened(EventKind::kReportWritten);
     case CommandKind::kMarkReady: {
       PAWL_ASSIGN(const io::ChangeRequest now, world_.forge.get(request));
       if (now.head != c.head) {
@@ -88,11 +114,14 @@ Steward::Answer Steward::perform(const Candidate& c, const control::Command& com
     }
     case CommandKind::kPostPending: {
       PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
+      if (c.outcome == Outcome::kCapacityDeferred) PAWL_TRY(comment(c, "deferral", report::deferral_comment(policy.style, c)));
       PAWL_TRY(comment(c, "pending", report::pending_receipt(policy.style, c)));
       return happened(EventKind::kReceiptPosted);
     }
-    case CommandKind::kCancelRuns: return cancel_runs(c, std::move(stop));
-    case CommandKind::kCloseRequest: return close_request(c);
+    case CommandKind::kCancelRuns:
+      return cancel_runs(c, std::move(stop));
+    case CommandKind::kCloseRequest:
+      return close_request(c);
     case CommandKind::kPostReceipt: {
       PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
       PAWL_TRY(comment(c, "receipt", report::completion_receipt(policy.style, c)));
@@ -114,7 +143,8 @@ Steward::Answer Steward::research(const Candidate& c) {
   if (!main) return internal_error("the forge lost its branch main");
   PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, *main));
   auto matrix = recipe_matrix(texts, c.recipe);
-  if (!matrix && matrix.error().cls == ErrorClass::kNotFound) return refused(EventKind::kPlanRefused, Outcome::kRetired, "recipe-gone", "the recipe is gone from the catalogue");
+  if (!matrix && matrix.error().cls == ErrorClass::kNotFound)
+    return refused(EventKind::kPlanRefused, Outcome::kRetired, "recipe-gone", "the recipe is gone from the catalogue");
   if (!matrix) return std::move(matrix).error();
   if (model::same_image(matrix->image, c.image_new)) {
     return refused(EventKind::kPlanRefused, Outcome::kAlreadyUpdated, "pin-is-current", fmt::format("{} is on {} already", c.recipe, c.image_new));
@@ -126,6 +156,9 @@ Steward::Answer Steward::research(const Candidate& c) {
       return refused(EventKind::kPlanRefused, Outcome::kDuplicate, "open-request", fmt::format("change request {} moves {} already", other.number, c.recipe));
     }
   }
+  // Before anything is written anywhere: without a baseline there is nothing to compare with.
+  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, world_.results.newest(c.recipe, c.image_old, keys_of(matrix->points)));
+  if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kPlanRefused, Outcome::kFailed, problem->first, problem->second);
   world_.progress.report({"research", fmt::format("{}: {} → {}", c.recipe, c.image_old, c.image_new)});
   return happened(EventKind::kPlanProposed);
 }
@@ -161,16 +194,10 @@ Steward::Answer Steward::freeze_baseline(const Candidate& c) {
     PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.base));
     PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
     PAWL_ASSIGN(baseline, world_.results.newest(c.recipe, c.image_old, keys_of(matrix.points)));
-    if (!baseline) {
-      return refused(EventKind::kBaselineRefused, Outcome::kFailed, "baseline-missing",
-                     fmt::format("no published result of {} covers every point of {}", c.image_old, c.recipe));
-    }
-    if (baseline->scale != c.scale.text()) {
-      return refused(EventKind::kBaselineRefused, Outcome::kFailed, "baseline-scale",
-                     fmt::format("the published baseline was measured at scale {}, this candidate at {}", baseline->scale, c.scale.text()));
-    }
+    if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
     const std::string record = codec::write_json(codec::to_json(*baseline), codec::JsonForm::kCompactUtf8);
-    PAWL_TRY(world_.database.execute("INSERT OR IGNORE INTO steward_baseline (candidate, record, sha256) VALUES (?1, ?2, ?3)", {c.id, record, sha256_hex(record)}));
+    PAWL_TRY(
+        world_.database.execute("INSERT OR IGNORE INTO steward_baseline (candidate, record, sha256) VALUES (?1, ?2, ?3)", {c.id, record, sha256_hex(record)}));
   }
   PAWL_TRY(world_.forge.edit(ChangeRequestId{c.cr}, report::request_title(c), report::request_body(policy.style, c, *baseline)));
   world_.progress.report({"baseline", fmt::format("frozen: {} of {}, {} points, {} evals, run {}", baseline->date, baseline->image, baseline->rows.size(),
@@ -182,7 +209,8 @@ Steward::Answer Steward::dispatch(const Candidate& c, bool final) {
   PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.head));
   PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
   PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
-  io::SweepRequest request{.recipe = c.recipe, .purpose = final ? "final" : "smoke", .head = c.head, .scale = c.scale, .eval_task = c.eval_task, .fail_fast = policy.fail_fast};
+  io::SweepRequest request{
+      .recipe = c.recipe, .purpose = final ? "final" : "smoke", .head = c.head, .scale = c.scale, .eval_task = c.eval_task, .fail_fast = policy.fail_fast};
   request.marker = fmt::format("pawl-{}-{}-{}", c.id, request.purpose, c.attempts.size() + 1);
   request.points = matrix.points;
   request.evals = matrix.evals;
@@ -191,8 +219,11 @@ Steward::Answer Steward::dispatch(const Candidate& c, bool final) {
     request.points = std::move(smoke.points);
     request.evals = std::move(smoke.evals);
   }
+  PAWL_ASSIGN(const std::optional<LaunchScript> script, read_launch_script(world_.forge, c.head, matrix.points));
+  if (script) request.launch_flags = plan::launch_flags(script->text);
   PAWL_ASSIGN(const RunId run, world_.runner.dispatch(request));
-  world_.progress.report({request.purpose, fmt::format("run {}: {} points, {} evals, scale {}", run.value, request.points.size(), request.evals.size(), c.scale.text())});
+  world_.progress.report(
+      {request.purpose, fmt::format("run {}: {} points, {} evals, scale {}", run.value, request.points.size(), request.evals.size(), c.scale.text())});
   return Event{.kind = EventKind::kRunDispatched, .commit = c.head, .run = run.value};
 }
 
@@ -219,6 +250,7 @@ Steward::Answer Steward::await_run(const Candidate& c, std::stop_token stop) {
   std::string detail = fmt::format("run {} ended as {}", run.value, codec::enum_text(status->state));
   if (status->failure) {
     detail += ": " + status->failure->message;
+    if (!status->failure->evidence.empty()) detail += ": " + status->failure->evidence.back();
   }
   return Event{.kind = EventKind::kRunFailed, .reason = "run-failed", .detail = detail, .run = run.value};
 }
@@ -260,14 +292,50 @@ Steward::Answer Steward::judge_run(const Candidate& c, bool final) {
 }
 
 Steward::Answer Steward::diagnose(const Candidate& c) {
-  const std::string finding = c.attempts.back().finding;
-  world_.progress.report({"diagnose", finding});
-  if (world_.planner == nullptr) return refused(EventKind::kPlanRefused, Outcome::kFailed, "no-repair", finding);
+  const control::Attempt& attempt = c.attempts.back();
+  world_.progress.report({"diagnose", attempt.finding});
+  const auto give_up = [&] { return refused(EventKind::kPlanRefused, Outcome::kFailed, "no-repair", attempt.finding); };
+  if (world_.planner == nullptr) return give_up();
+  PAWL_ASSIGN(const io::RunStatus run, world_.runner.status(RunId{attempt.run}));
   PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
-  const Json ledger{{"candidate", codec::to_json(c)}, {"baseline", baseline ? codec::to_json(*baseline) : Json()}};
-  auto proposal = world_.planner->propose(ledger);
-  if (!proposal) return refused(EventKind::kPlanRefused, Outcome::kFailed, "no-repair", finding);
-  return happened(EventKind::kPlanProposed);
+  io::Briefing briefing{.ledger = {{"candidate", codec::to_json(c)},
+                                   {"baseline", baseline ? codec::to_json(*baseline) : Json()},
+                                   {"repairs_left", control::kRepairsMax - c.repairs}},
+                        .engine = c.engine,
+                        .failure = run.failure};
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.head));
+  PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
+  PAWL_ASSIGN(const std::optional<LaunchScript> script, read_launch_script(world_.forge, c.head, matrix.points));
+  if (script) briefing.files[script->path] = script->text;
+  PAWL_ASSIGN(const std::optional<io::Proposal> proposal, world_.planner->propose(briefing));
+  if (!proposal) return give_up();
+  for (const auto& [path, bytes] : proposal->files) {
+    if (!briefing.files.contains(path)) return refused(EventKind::kPlanRefused, Outcome::kUncertain, "out-of-scope", "the planner wants to edit " + path);
+  }
+  PAWL_TRY(world_.database.execute("INSERT OR REPLACE INTO steward_proposal (candidate, attempt, record) VALUES (?1, ?2, ?3)",
+                                   {c.id, attempt.number, codec::write_json(codec::to_json(*proposal), codec::JsonForm::kCompactUtf8)}));
+  world_.progress.report({"repair", fmt::format("{}/{}: {}", c.repairs + 1, control::kRepairsMax, proposal->change)});
+  return Event{.kind = EventKind::kPlanProposed, .detail = proposal->cause, .change = proposal->change, .change_zh = proposal->change_zh};
+}
+
+Steward::Answer Steward::commit_repair(const Candidate& c) {
+  std::string text;
+  PAWL_TRY(world_.database.query("SELECT record FROM steward_proposal WHERE candidate = ?1 AND attempt = ?2", {c.id, c.attempts.back().number},
+                                 [&](const store::Row& row) {
+                                   text = row.text(0);
+                                   return Status();
+                                 }));
+  PAWL_ASSIGN(const Json json, codec::parse_json(text, "steward_proposal"));
+  PAWL_ASSIGN(const io::Proposal proposal, codec::from_json<io::Proposal>(json, "proposal"));
+  PAWL_ASSIGN(const std::string commit,
+              world_.forge.commit({.branch = c.branch,
+                                   .parent = c.head,
+                                   .files = proposal.files,
+                                   .message = fmt::format("recipe: repair {} of {}\n\n{}\nCause: {}\n", c.repairs, c.recipe, proposal.change, proposal.cause),
+                                   .author = kCommitAuthor,
+                                   .time = c.created}));
+  world_.progress.report({"edit", fmt::format("repair {}/{}, commit {}", c.repairs, control::kRepairsMax, commit.substr(0, 12))});
+  return Event{.kind = EventKind::kEditPushed, .commit = commit};
 }
 
 Steward::Answer Steward::append_changelog(const Candidate& c) {
@@ -280,7 +348,8 @@ Steward::Answer Steward::append_changelog(const Candidate& c) {
   if (ledger != branch.texts.at(file)) {
     return refused(EventKind::kGateFailed, Outcome::kFailed, "stale-base", "main has a newer changelog entry than the branch");
   }
-  PAWL_ASSIGN(const std::string head, changelog::append(ledger, {{c.recipe}, {changelog::bump_description(c.engine, c.image_old, c.image_new)}, link_of(c)}, file));
+  PAWL_ASSIGN(const std::string head,
+              changelog::append(ledger, {{c.recipe}, {changelog::bump_description(c.engine, c.image_old, c.image_new)}, link_of(c)}, file));
   if (Status gate = changelog::check_appended(ledger, head, c.recipe, file); !gate) {
     return refused(EventKind::kGateFailed, Outcome::kFailed, "changelog-gate", gate.error().message);
   }
@@ -295,7 +364,9 @@ Steward::Answer Steward::append_changelog(const Candidate& c) {
 }
 
 Steward::Answer Steward::check_final(const Candidate& c) {
-  const auto fail = [](std::string reason, std::string detail) { return refused(EventKind::kGateFailed, Outcome::kFailed, std::move(reason), std::move(detail)); };
+  const auto fail = [](std::string reason, std::string detail) {
+    return refused(EventKind::kGateFailed, Outcome::kFailed, std::move(reason), std::move(detail));
+  };
   PAWL_ASSIGN(const io::ChangeRequest request, world_.forge.get(ChangeRequestId{c.cr}));
   if (request.head != c.head) return fail("head-moved", "the branch is not at the commit that was checked");
   if (request.state != io::ChangeRequestState::kDraft) return fail("not-draft", "the change request is " + codec::enum_text(request.state));
@@ -310,14 +381,17 @@ Steward::Answer Steward::check_final(const Candidate& c) {
   }
   PAWL_ASSIGN(const RecipeMatrix was, recipe_matrix(before, c.recipe));
   PAWL_ASSIGN(const RecipeMatrix is, recipe_matrix(after, c.recipe));
-  if (keys_of(was.points) != keys_of(is.points) || keys_of(was.evals) != keys_of(is.evals)) return fail("matrix-changed", "the matrix of the head is not the matrix of the base");
+  if (keys_of(was.points) != keys_of(is.points) || keys_of(was.evals) != keys_of(is.evals))
+    return fail("matrix-changed", "the matrix of the head is not the matrix of the base");
   PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
   if (!baseline) return internal_error("the frozen baseline is gone");
   const std::vector<std::string> keys = keys_of(is.points);
   for (const Json& row : baseline->rows) {
-    if (std::ranges::find(keys, model::row_point_key(row)) == keys.end()) return fail("baseline-point-mismatch", "a baseline point is not in the matrix: " + model::row_label(row));
+    if (std::ranges::find(keys, model::row_point_key(row)) == keys.end())
+      return fail("baseline-point-mismatch", "a baseline point is not in the matrix: " + model::row_label(row));
   }
-  world_.progress.report({"preflight", fmt::format("head {}: one image line, one entry, {} points, {} evals", c.head.substr(0, 12), is.points.size(), is.evals.size())});
+  world_.progress.report(
+      {"preflight", fmt::format("head {}: one image line, one entry, {} points, {} evals", c.head.substr(0, 12), is.points.size(), is.evals.size())});
   return happened(EventKind::kGatePassed);
 }
 

@@ -44,7 +44,7 @@ Result<Policy> load_policy(const io::Assets& assets, const std::string& profile)
   policy.style.fold_chinese = choose("chinese", file.chinese, "folded", "after-rule");
   policy.style.head_digits = file.head_digits;
   policy.smoke_eval = choose("smoke_eval", file.smoke_eval, "smoke-concurrency", "canonical-concurrency") ? plan::SmokeEval::kSmokeConcurrency
-                                                                                                         : plan::SmokeEval::kCanonicalConcurrency;
+                                                                                                          : plan::SmokeEval::kCanonicalConcurrency;
   policy.sweep_label = file.sweep_label;
   policy.fail_fast = file.fail_fast;
   if (!bad) return bad.error();

@@ -25,13 +25,15 @@ Result<Candidate> candidate_of(const std::string& text) {
 }  // namespace
 
 store::Schema steward_schema() {
-  return {"steward",
-          {"CREATE TABLE steward_candidate (id TEXT PRIMARY KEY, recipe TEXT NOT NULL, state TEXT NOT NULL, version INTEGER NOT NULL, record TEXT NOT NULL) STRICT;"
-           "CREATE TABLE steward_journal (seq INTEGER PRIMARY KEY AUTOINCREMENT, candidate TEXT NOT NULL, at TEXT NOT NULL, event TEXT NOT NULL,"
-           " state_before TEXT NOT NULL, state_after TEXT NOT NULL, ignored INTEGER NOT NULL) STRICT;"
-           "CREATE TABLE steward_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, candidate TEXT NOT NULL, kind TEXT NOT NULL,"
-           " version INTEGER NOT NULL, state TEXT NOT NULL) STRICT;"
-           "CREATE TABLE steward_baseline (candidate TEXT PRIMARY KEY, record TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"}};
+  return {
+      "steward",
+      {"CREATE TABLE steward_candidate (id TEXT PRIMARY KEY, recipe TEXT NOT NULL, state TEXT NOT NULL, version INTEGER NOT NULL, record TEXT NOT NULL) STRICT;"
+       "CREATE TABLE steward_journal (seq INTEGER PRIMARY KEY AUTOINCREMENT, candidate TEXT NOT NULL, at TEXT NOT NULL, event TEXT NOT NULL,"
+       " state_before TEXT NOT NULL, state_after TEXT NOT NULL, ignored INTEGER NOT NULL) STRICT;"
+       "CREATE TABLE steward_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, candidate TEXT NOT NULL, kind TEXT NOT NULL,"
+       " version INTEGER NOT NULL, state TEXT NOT NULL) STRICT;"
+       "CREATE TABLE steward_baseline (candidate TEXT PRIMARY KEY, record TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT;"
+       "CREATE TABLE steward_proposal (candidate TEXT NOT NULL, attempt INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (candidate, attempt)) STRICT"}};
 }
 
 Result<std::optional<Candidate>> Steward::find(const std::string& id) {
@@ -96,8 +98,9 @@ Result<Candidate> Steward::start(const StartRequest& request) {
   }
   candidate.branch = "pawl/auto-" + candidate.id;
   PAWL_TRY(world_.database.transaction([&]() -> Status {
-    PAWL_TRY(world_.database.execute("INSERT INTO steward_candidate (id, recipe, state, version, record) VALUES (?1, ?2, ?3, ?4, ?5)",
-                                     {candidate.id, candidate.recipe, codec::enum_text(candidate.state), candidate.version, compact(codec::to_json(candidate))}));
+    PAWL_TRY(
+        world_.database.execute("INSERT INTO steward_candidate (id, recipe, state, version, record) VALUES (?1, ?2, ?3, ?4, ?5)",
+                                {candidate.id, candidate.recipe, codec::enum_text(candidate.state), candidate.version, compact(codec::to_json(candidate))}));
     return absorb(candidate.id, nullptr, Event{.kind = EventKind::kSessionStarted, .at = candidate.created});
   }));
   PAWL_ASSIGN(const std::optional<Candidate> started, find(candidate.id));
@@ -141,7 +144,8 @@ Status Steward::absorb(const std::string& id, const Pending* answered, const std
 
 Result<bool> Steward::stopped_by_person(const Candidate& candidate) {
   using control::State;
-  const bool ending = control::terminal(candidate.state) || candidate.state == State::kStopping || candidate.state == State::kCancelling || candidate.state == State::kClosing;
+  const bool ending =
+      control::terminal(candidate.state) || candidate.state == State::kStopping || candidate.state == State::kCancelling || candidate.state == State::kClosing;
   if (ending || candidate.cr == 0) return false;
   PAWL_ASSIGN(const io::ChangeRequest request, world_.forge.get(ChangeRequestId{candidate.cr}));
   return request.state == io::ChangeRequestState::kClosed && request.closed_by != "pawl";
@@ -155,7 +159,8 @@ Result<Candidate> Steward::run(const std::string& id, std::stop_token stop) {
     // A person may close the request at any moment: looked at again before every effect.
     PAWL_ASSIGN(const bool closed, stopped_by_person(*candidate));
     if (closed) {
-      PAWL_TRY(absorb(id, nullptr, Event{.kind = EventKind::kStopRequested, .at = iso_utc(world_.clock.wall()), .detail = "a person closed the change request"}));
+      PAWL_TRY(
+          absorb(id, nullptr, Event{.kind = EventKind::kStopRequested, .at = iso_utc(world_.clock.wall()), .detail = "a person closed the change request"}));
       continue;
     }
     PAWL_ASSIGN(const std::optional<Pending> next, next_command(id));

@@ -20,7 +20,7 @@
 
 namespace pawl::steward {
 
-/// Tables steward_candidate, steward_journal, steward_outbox, steward_baseline.
+/// Tables steward_candidate, steward_journal, steward_outbox, steward_baseline, steward_proposal.
 [[nodiscard]] store::Schema steward_schema();
 
 /// What the steward works with. References outlive it.
@@ -82,6 +82,7 @@ class Steward {
   Answer await_run(const control::Candidate& candidate, std::stop_token stop);
   Answer judge_run(const control::Candidate& candidate, bool final);
   Answer diagnose(const control::Candidate& candidate);
+  Answer commit_repair(const control::Candidate& candidate);
   Answer append_changelog(const control::Candidate& candidate);
   Answer check_final(const control::Candidate& candidate);
   Answer cancel_runs(const control::Candidate& candidate, std::stop_token stop);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "model/point.h"
 #include "plan/image_edit.h"
+#include "plan/launch_script.h"
 
 namespace pawl::steward {
 
@@ -26,13 +28,28 @@ Result<CatalogueTexts> read_catalogue(io::Forge& forge, const std::string& commi
     }
     if (!found.layout.masters.empty()) return found;
   }
-  return not_found(fmt::format("no recipe catalogue at commit {}", commit.substr(0, 12)), "a catalogue has configs/*-master.yaml, configs/runners.yaml and perf-changelog.yaml");
+  return not_found(fmt::format("no recipe catalogue at commit {}", commit.substr(0, 12)),
+                   "a catalogue has configs/*-master.yaml, configs/runners.yaml and perf-changelog.yaml");
+}
+
+Result<std::optional<LaunchScript>> read_launch_script(io::Forge& forge, const std::string& commit, const std::vector<codec::Json>& points) {
+  if (points.empty()) return std::optional<LaunchScript>();
+  PAWL_ASSIGN(const model::Point point, model::point_of_row(points[0]));
+  for (const std::string& path : plan::launch_script_paths(point)) {
+    auto text = forge.read(commit, path);
+    if (text) return std::optional<LaunchScript>(LaunchScript{path, std::move(*text)});
+    if (text.error().cls != ErrorClass::kNotFound) return std::move(text).error();
+  }
+  return std::optional<LaunchScript>();
 }
 
 Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& texts, const std::string& key) {
   PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(texts.layout, texts.texts));
   PAWL_ASSIGN(const plan::Recipe* recipe, catalogue.find(key));
-  RecipeMatrix matrix{.file = recipe->file, .image = recipe->image(), .engine = plan::engine_name(recipe->framework()), .runner = recipe->runner(),
+  RecipeMatrix matrix{.file = recipe->file,
+                      .image = recipe->image(),
+                      .engine = plan::engine_name(recipe->framework()),
+                      .runner = recipe->runner(),
                       .model_prefix = recipe->text("model-prefix")};
   PAWL_ASSIGN(matrix.points, plan::expand(catalogue, {recipe}, plan::EvalMode::kDefault));
   PAWL_ASSIGN(matrix.evals, plan::expand(catalogue, {recipe}, plan::EvalMode::kEvalsOnly));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,8 @@ struct UpgradePlan {
   std::string recipe, file, changelog_file, image_old, image_new, engine, runner, model_prefix;
   FileEdit image_edit, changelog_edit;
   changelog::Entry entry;
-  std::vector<codec::Json> points;     ///< matrix rows, with the new image
-  std::vector<codec::Json> evals;      ///< matrix rows, with the new image
+  std::vector<codec::Json> points;  ///< matrix rows, with the new image
+  std::vector<codec::Json> evals;   ///< matrix rows, with the new image
   plan::SmokeSelection smoke;
 };
 
@@ -40,6 +41,13 @@ struct UpgradePlan {
 /// nearest), bad image, image that is the present one (kConflict), what the expansion refuses.
 [[nodiscard]] Result<UpgradePlan> plan_upgrade(const CatalogueTexts& catalogue, const std::string& recipe, const std::string& image, const std::string& link,
                                                plan::SmokeEval smoke_eval);
+
+/// A recipe's launch script at a commit of the forge: the first of the paths at which it may lie. Nothing when there is
+/// none (the catalogue came without scripts).
+struct LaunchScript {
+  std::string path, text;
+};
+[[nodiscard]] Result<std::optional<LaunchScript>> read_launch_script(io::Forge& forge, const std::string& commit, const std::vector<codec::Json>& points);
 
 /// The matrix of a recipe as a catalogue has it now.
 struct RecipeMatrix {

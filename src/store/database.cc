@@ -14,16 +14,23 @@ Error sql_error(sqlite3* handle, std::string_view doing) {
   const int code = sqlite3_errcode(handle);
   const std::string message = fmt::format("database: {}: {}", doing, sqlite3_errmsg(handle));
   switch (code & 0xFF) {
-    case SQLITE_FULL: return machine_error(message, "free disk space, then run the same command again: the transaction was rolled back");
+    case SQLITE_FULL:
+      return machine_error(message, "free disk space, then run the same command again: the transaction was rolled back");
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
-    case SQLITE_PERM: return machine_error(message, "the workspace must be writable for the user that runs pawl; choose another with --workspace");
-    case SQLITE_IOERR: return machine_error(message, "look at the disk and its mount");
-    case SQLITE_BUSY: return machine_error(message, "another pawl holds the workspace; stop it or wait until it is done");
+    case SQLITE_PERM:
+      return machine_error(message, "the workspace must be writable for the user that runs pawl; choose another with --workspace");
+    case SQLITE_IOERR:
+      return machine_error(message, "look at the disk and its mount");
+    case SQLITE_BUSY:
+      return machine_error(message, "another pawl holds the workspace; stop it or wait until it is done");
     case SQLITE_NOTADB:
-    case SQLITE_CORRUPT: return bad_input(message, "restore pawl.db from a backup, or start a fresh workspace");
-    case SQLITE_CONSTRAINT: return {ErrorClass::kConflict, ExitStatus::kRunFailed, message, {}};
-    default: return internal_error(message);
+    case SQLITE_CORRUPT:
+      return bad_input(message, "restore pawl.db from a backup, or start a fresh workspace");
+    case SQLITE_CONSTRAINT:
+      return {ErrorClass::kConflict, ExitStatus::kRunFailed, message, {}};
+    default:
+      return internal_error(message);
   }
 }
 
@@ -44,10 +51,18 @@ void bind(sqlite3_stmt* statement, const std::vector<Value>& values) {
     const int at = static_cast<int>(i) + 1;
     const Value& v = values[i];
     switch (v.kind) {
-      case Value::Kind::kNull: sqlite3_bind_null(statement, at); break;
-      case Value::Kind::kWhole: sqlite3_bind_int64(statement, at, v.whole); break;
-      case Value::Kind::kNumber: sqlite3_bind_double(statement, at, v.number); break;
-      case Value::Kind::kText: sqlite3_bind_text64(statement, at, v.text.data(), v.text.size(), SQLITE_TRANSIENT, SQLITE_UTF8); break;
+      case Value::Kind::kNull:
+        sqlite3_bind_null(statement, at);
+        break;
+      case Value::Kind::kWhole:
+        sqlite3_bind_int64(statement, at, v.whole);
+        break;
+      case Value::Kind::kNumber:
+        sqlite3_bind_double(statement, at, v.number);
+        break;
+      case Value::Kind::kText:
+        sqlite3_bind_text64(statement, at, v.text.data(), v.text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        break;
     }
   }
 }
@@ -112,8 +127,9 @@ Status Database::migrate(const std::vector<Schema>& schemas) {
       }));
       const auto newest = static_cast<std::int64_t>(schema.steps.size());
       if (version > newest) {
-        return bad_input(fmt::format("the workspace was written by a newer pawl (tables of {}: version {}, this pawl knows {})", schema.module, version, newest),
-                         "use that newer pawl, or another workspace");
+        return bad_input(
+            fmt::format("the workspace was written by a newer pawl (tables of {}: version {}, this pawl knows {})", schema.module, version, newest),
+            "use that newer pawl, or another workspace");
       }
       for (std::int64_t step = version; step < newest; ++step) {
         char* message = nullptr;

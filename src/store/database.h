@@ -44,14 +44,14 @@ struct Value {
   std::string text;
 
   Value() = default;
-  Value(std::nullopt_t) {}                                                                      // NOLINT: implicit on purpose
-  Value(std::int64_t v) : kind(Kind::kWhole), whole(v) {}                                       // NOLINT
-  Value(int v) : kind(Kind::kWhole), whole(v) {}                                                // NOLINT
-  Value(bool v) : kind(Kind::kWhole), whole(v ? 1 : 0) {}                                       // NOLINT
-  Value(double v) : kind(Kind::kNumber), number(v) {}                                           // NOLINT
-  Value(std::string v) : kind(Kind::kText), text(std::move(v)) {}                               // NOLINT
-  Value(std::string_view v) : kind(Kind::kText), text(v) {}                                     // NOLINT
-  Value(const char* v) : kind(Kind::kText), text(v) {}                                          // NOLINT
+  Value(std::nullopt_t) {}                                         // NOLINT: implicit on purpose
+  Value(std::int64_t v) : kind(Kind::kWhole), whole(v) {}          // NOLINT
+  Value(int v) : kind(Kind::kWhole), whole(v) {}                   // NOLINT
+  Value(bool v) : kind(Kind::kWhole), whole(v ? 1 : 0) {}          // NOLINT
+  Value(double v) : kind(Kind::kNumber), number(v) {}              // NOLINT
+  Value(std::string v) : kind(Kind::kText), text(std::move(v)) {}  // NOLINT
+  Value(std::string_view v) : kind(Kind::kText), text(v) {}        // NOLINT
+  Value(const char* v) : kind(Kind::kText), text(v) {}             // NOLINT
 };
 
 /// One connection to a workspace's pawl.db. Belongs to one thread at a time; every thread that needs the file opens

@@ -77,6 +77,8 @@ TEST(Answers, KnownQuestionsAreAnsweredAndMostlyRight) {
   ASSERT_TRUE(task);
   for (const std::string& name : profile_names(assets)) {
     const auto profile = load_profile(assets, name);
+    ASSERT_TRUE(profile) << name;
+    if (profile->accuracy < 0.9) continue;  // meant to fail a gate
     const auto examiner = Examiner::load(assets, name, profile->accuracy);
     ASSERT_TRUE(examiner);
     int right = 0, all = 0;

@@ -18,7 +18,7 @@ struct Comment {
   std::int64_t id = 0;
   std::string key;  ///< hidden key by which its author finds it again; empty for foreign comments
   std::string author;
-  std::string body;  ///< Markdown
+  std::string body;             ///< Markdown
   std::string created, edited;  ///< ISO 8601, UTC
 };
 BOOST_DESCRIBE_STRUCT(Comment, (), (id, key, author, body, created, edited))
@@ -36,11 +36,11 @@ BOOST_DESCRIBE_STRUCT(ChangeRequest, (), (number, title, body, author, branch, b
 /// One commit: whole new contents of the files that change.
 struct CommitRequest {
   std::string branch;
-  std::string parent;   ///< commit that the branch must be at, or start from when it does not exist
+  std::string parent;                        ///< commit that the branch must be at, or start from when it does not exist
   std::map<std::string, std::string> files;  ///< path in the repository → bytes
   std::string message;
-  std::string author;   ///< "name <address>"
-  std::string time;     ///< ISO 8601, UTC: chosen by the caller, so that a repeated commit is the same commit
+  std::string author;  ///< "name <address>"
+  std::string time;    ///< ISO 8601, UTC: chosen by the caller, so that a repeated commit is the same commit
 };
 
 /// The place where change requests live. Every mutation may be repeated with the same arguments and then does nothing

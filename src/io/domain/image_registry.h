@@ -10,8 +10,8 @@
 namespace pawl::io {
 
 struct ImageFacts {
-  std::string digest;                  ///< of the index or manifest that the tag names
-  std::optional<std::string> pushed;   ///< ISO 8601; absent when the registry does not tell
+  std::string digest;                 ///< of the index or manifest that the tag names
+  std::optional<std::string> pushed;  ///< ISO 8601; absent when the registry does not tell
 };
 
 /// Where images come from. An incomplete listing is an error, never a short list.

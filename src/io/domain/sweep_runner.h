@@ -19,16 +19,17 @@ namespace pawl::io {
 /// What to execute. `marker` names it for good: a second dispatch with the same marker is the same run.
 struct SweepRequest {
   std::string marker;
-  std::string recipe;     ///< config key
-  std::string purpose;    ///< "baseline", "smoke", "final"
-  std::string head;       ///< commit that the matrix was made from; empty for a baseline that has none
-  std::vector<codec::Json> points;  ///< matrix rows to benchmark
-  std::vector<codec::Json> evals;   ///< matrix rows to evaluate
+  std::string recipe;                     ///< config key
+  std::string purpose;                    ///< "baseline", "smoke", "final"
+  std::string head;                       ///< commit that the matrix was made from; empty for a baseline that has none
+  std::vector<codec::Json> points;        ///< matrix rows to benchmark
+  std::vector<codec::Json> evals;         ///< matrix rows to evaluate
+  std::vector<std::string> launch_flags;  ///< engine flags of the recipe's launch script; empty when it has none
   model::Scale scale;
   std::string eval_task;
   bool fail_fast = true;
 };
-BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, scale, eval_task, fail_fast))
+BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, scale, eval_task, fail_fast))
 
 enum class RunState { kQueued, kRunning, kSuccess, kFailure, kCancelled };
 BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
@@ -41,8 +42,8 @@ struct RunStatus {
   std::string marker, recipe, purpose, head;
   RunState state = RunState::kQueued;
   std::int64_t jobs = 0, done = 0, failed = 0;
-  std::string started, ended;                 ///< ISO 8601, UTC; empty while unknown
-  std::optional<model::JobFailure> failure;   ///< the first one
+  std::string started, ended;                ///< ISO 8601, UTC; empty while unknown
+  std::optional<model::JobFailure> failure;  ///< the first one
 };
 
 /// What a finished run left (sweep-run-results 1.10), as far as a judge needs it.
@@ -64,7 +65,7 @@ class SweepRunner {
   virtual Result<RunStatus> status(RunId run) = 0;
   /// Until the run is terminal; kCancelled when `stop` fires first.
   virtual Result<RunStatus> wait(RunId run, std::stop_token stop) = 0;
-  /// Asks for the end; the run is terminal when `status` says so.
+  /// Asks for the end; durable before it returns. The run is terminal when a `wait` has returned.
   virtual Status cancel(RunId run) = 0;
   /// Only of a terminal run.
   virtual Result<RunEvidence> evidence(RunId run) = 0;
