@@ -3,9 +3,11 @@ that results, as Markdown."""
 import contextlib
 import dataclasses
 import json
+import os
 import re
 import shutil
 import socket
+import subprocess
 
 from pawl_e2e import ROOT, free_port, processes_of, prove, run, running, scratch, wait_for
 
@@ -127,6 +129,58 @@ with scratch() as tmp, socket.socket() as taken, contextlib.ExitStack() as stack
         assert first.returncode == 130, first.returncode
         wait_for("its engines to end", lambda: not processes_of(tmp), 30)
 
+    def job(name, argv, ready_timeout_s):
+        """Runs a job whose engine is `argv`; its result."""
+        folder = tmp / name
+        folder.mkdir()
+        row = {"image": "a:b", "model": "m", "model-prefix": "demo", "precision": "fp8", "framework": "sglang", "runner": "h200", "isl": 16, "osl": 16,
+               "tp": 1, "pp": 1, "dcp-size": 1, "pcp-size": 1, "conc": 1, "max-model-len": 288, "ep": 1, "dp-attn": False, "spec-decoding": "none",
+               "exp-name": "demo_16_16", "disagg": False, "run-eval": False}
+        spec = {"schema": "pawl.job/1", "run": 1, "attempt": 1, "job": name, "kind": "benchmark", "row": row,
+                "engine": {"kind": "twin", "argv": argv, "env": {}, "served_model": "m", "health_path": "/health", "ready_timeout_s": ready_timeout_s},
+                "load": {"backend": "openai", "isl": 16, "osl": 16, "range_ratio": 1.0, "concurrency": 1, "requests": 1, "warmups": 0, "seed": 0},
+                "scale": {"numerator": 1, "denominator": 1}, "timeout_s": 60.0}
+        (folder / "spec.json").write_text(json.dumps(spec))
+        return json.loads(run(pawl, "job", folder / "spec.json", "--json", status=6).stdout)["failure"]
+
+    def engine_that_never_becomes_ready():
+        failure = job("never-ready", ["/bin/sh", "-c", "echo loading weights; exec sleep 60"], 1.0)
+        assert failure["cls"] == "timeout" and "/health" in failure["message"], failure
+        assert failure["evidence"] == ["loading weights"], failure
+        print(f"| engine that never becomes ready | 6 | {failure['message']} | last log lines: {failure['evidence']} |")
+
+    def engine_that_dies_at_start():
+        failure = job("dies", ["/bin/sh", "-c", "echo error: no such device >&2; exit 3"], 30.0)
+        assert failure["cls"] == "engine" and "exit status 3" in failure["message"], failure
+        assert failure["evidence"] == ["error: no such device"], failure
+        print(f"| engine that dies at start | 6 | {failure['message']} | last log lines: {failure['evidence']} |")
+
+    def on_a_mount(name, options, remount, expected):
+        """A demo in a file system of its own, with little room or none to write."""
+        if os.geteuid() != 0:
+            print(f"  skipped: {name}: mounting needs root")
+            return
+        folder = tmp / name.replace(" ", "-")
+        folder.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True).returncode != 0:
+            print(f"  skipped: {name}: this machine does not allow mounts")
+            return
+        try:
+            if remount:
+                subprocess.run(["mount", "-o", f"remount,{remount}", folder], check=True)
+            error = json.loads(run(pawl, "demo", "--scale", "1/512", "--workspace", folder / "w", "--progress", "none", "--json", status=4).stderr)["error"]
+            assert expected in error["message"] and error["remedy"], error
+            print(f"| {name} | 4 | {error['message'].replace(str(tmp) + '/', '')} | {error['remedy']} |")
+            assert not processes_of(folder), processes_of(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+
+    def disk_full():
+        on_a_mount("disk full", "size=400k", "", "disk is full")
+
+    def read_only_workspace():
+        on_a_mount("read-only workspace", "size=10m", "ro", "ead-only file system")
+
     print("| input | exit status | message | remedy |\n| --- | ---: | --- | --- |")
     prove(*(one_case(pawl, tmp, case) for case in cases(tmp, taken.getsockname()[1])), listings_work_while_another_pawl_works,
-          first_pawl_ends_what_it_started_on_sigterm)
+          first_pawl_ends_what_it_started_on_sigterm, engine_that_never_becomes_ready, engine_that_dies_at_start, disk_full, read_only_workspace)

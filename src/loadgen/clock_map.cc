@@ -19,15 +19,15 @@ constexpr Nanos kInterval = Millis(100);
 
 MonoTime mono_now() { return {read_clock(CLOCK_MONOTONIC)}; }
 
-ClockMap::ClockMap() { anchor(8); }
+ClockMap::ClockMap(ReadClock read) : read_(read != nullptr ? read : read_clock) { anchor(8); }
 
 void ClockMap::anchor(int tries) {
   // The narrowest of several bracketed readings: being scheduled away between two of them must not shift the offset.
   Nanos best = Nanos::max();
   for (int i = 0; i < tries; ++i) {
-    const Nanos before = read_clock(CLOCK_MONOTONIC);
-    const Nanos wall = read_clock(CLOCK_REALTIME);
-    const Nanos after = read_clock(CLOCK_MONOTONIC);
+    const Nanos before = read_(CLOCK_MONOTONIC);
+    const Nanos wall = read_(CLOCK_REALTIME);
+    const Nanos after = read_(CLOCK_MONOTONIC);
     if (after - before >= best) continue;
     best = after - before;
     offset_ = wall - (before + (after - before) / 2);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "base/time.h"
@@ -13,7 +15,9 @@ namespace pawl::loadgen {
 /// taken again and again, because the calendar clock is slewed all the time and may be stepped.
 class ClockMap {
  public:
-  ClockMap();
+  /// Reads one of the two clocks, by its id. Only tests give another than the real one.
+  using ReadClock = Nanos (*)(clockid_t);
+  explicit ClockMap(ReadClock read = nullptr);
 
   /// Takes a new anchor if the last one is older than 100 ms. Cheap otherwise.
   void refresh(MonoTime now);
@@ -27,6 +31,7 @@ class ClockMap {
  private:
   void anchor(int tries);
 
+  ReadClock read_;
   Nanos offset_{0};  ///< calendar − monotonic
   Nanos doubt_{0};   ///< half the time that taking the anchor took
   MonoTime taken_;

@@ -19,6 +19,7 @@ using model::JobResult;
 using model::JobSpec;
 
 constexpr Nanos kLookInterval = Millis{100};
+constexpr int kRetriesMax = 2;  // of infrastructure, uncharged (upgrade-loop 11)
 constexpr const char* kRunColumns =
     "SELECT r.id, r.attempt, r.marker, r.request, r.state, r.started, r.ended, r.failure,"
     " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt),"
@@ -67,6 +68,12 @@ std::int64_t log_complaints(std::string_view log) {
     count += traceback || server_error ? 1 : 0;
   }
   return count;
+}
+
+/// Whether nothing but this client's own lateness makes the numbers INVALID.
+bool client_was_late(const JobResult& result) {
+  if (!result.bench || result.bench->verdict != "INVALID") return false;
+  return std::ranges::all_of(result.bench->reasons, [](const model::VerdictReason& reason) { return reason.code == "lag" || reason.code == "clock-step"; });
 }
 
 }  // namespace
@@ -171,59 +178,79 @@ Status LocalSweepRunner::set_job(const JobSpec& spec, const std::string& state, 
                                  {spec.run, spec.attempt, spec.job, state, failure.empty() ? store::Value() : store::Value(failure)});
 }
 
+Result<LocalSweepRunner::JobEnd> LocalSweepRunner::await_job(const RunStatus& run, const exec::JobHandle& handle, MonoTime deadline, std::stop_token stop) {
+  const auto left_result = [&] { return world_.files.exists(std::filesystem::path(handle.folder) / "result.json"); };
+  for (;;) {
+    auto state = world_.executor.wait(handle, kLookInterval, stop);
+    if (!state && state.error().cls != ErrorClass::kCancelled) return std::move(state).error();
+    if (state && *state == exec::JobState::kEnded) return left_result() ? JobEnd::kResult : JobEnd::kNothing;
+    if (stop.stop_requested()) {
+      PAWL_TRY(world_.executor.cancel(handle));
+      return left_result() ? JobEnd::kResult : JobEnd::kStopped;
+    }
+    PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
+    if (!cancelled && world_.clock.now() <= deadline) continue;
+    PAWL_TRY(world_.executor.cancel(handle));
+    return left_result() ? JobEnd::kResult : cancelled ? JobEnd::kCancelled : JobEnd::kNothing;
+  }
+}
+
+model::JobFailure LocalSweepRunner::no_result(const JobSpec& spec, const std::filesystem::path& folder) const {
+  model::JobFailure failure{model::FailureClass::kInternal, fmt::format("the job {} ended without a result", spec.job), {}};
+  if (auto log = world_.files.read(folder / "job.log")) {
+    for (const std::string_view line : split(*log, '\n')) failure.evidence.emplace_back(line);
+    if (failure.evidence.size() > 20) failure.evidence.erase(failure.evidence.begin(), failure.evidence.end() - 20);
+  }
+  return failure;
+}
+
 Result<std::string> LocalSweepRunner::run_job(const RunStatus& run, const Job& job, std::stop_token stop) {
   const JobSpec& spec = job.spec;
+  const std::string key = key_of(spec);
   const auto folder = world_.workspace.job_folder(spec.run, spec.attempt, spec.job);
   PAWL_TRY(world_.files.write_atomic(folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
   // A job that the database calls queued has no live process: what an earlier, stopped life of it left is cleared, or
   // the executor would take it for this one. One that it calls running may be alive, and is taken up again.
-  if (job.state == "queued") PAWL_TRY(world_.executor.forget(key_of(spec), folder));
+  bool taken_up = job.state == "running";
+  if (!taken_up) PAWL_TRY(world_.executor.forget(key, folder));
   PAWL_TRY(set_job(spec, "running", {}));
-  const MonoTime deadline = world_.clock.now() + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(spec.timeout_s + 30));
-  bool cancelled = false;
-  PAWL_ASSIGN(exec::JobHandle handle, world_.executor.submit(key_of(spec), folder));
-  for (bool taken_up = job.state == "running";; taken_up = false) {
-    for (;;) {
-      auto state = world_.executor.wait(handle, kLookInterval, stop);
-      if (!state && state.error().cls != ErrorClass::kCancelled) return std::move(state).error();
-      if (state && *state == exec::JobState::kEnded) break;
-      if (stop.stop_requested()) {
-        PAWL_TRY(world_.executor.cancel(handle));
-        if (!world_.files.exists(folder / "result.json")) {
-          PAWL_TRY(set_job(spec, "queued", {}));
-          return pawl::cancelled();
-        }
-        break;
-      }
-      PAWL_ASSIGN(cancelled, cancel_requested(run.id));
-      if (cancelled || world_.clock.now() > deadline) {
-        PAWL_TRY(world_.executor.cancel(handle));
-        break;
-      }
+  for (int retries = 0;;) {
+    PAWL_ASSIGN(const exec::JobHandle handle, world_.executor.submit(key, folder));
+    const MonoTime deadline = world_.clock.now() + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(spec.timeout_s + 30));
+    PAWL_ASSIGN(const JobEnd end, await_job(run, handle, deadline, stop));
+    if (end == JobEnd::kStopped) {
+      PAWL_TRY(set_job(spec, "queued", {}));
+      return pawl::cancelled();
     }
-    // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
-    if (!taken_up || cancelled || world_.files.exists(folder / "result.json")) break;
-    PAWL_TRY(world_.executor.forget(key_of(spec), folder));
-    PAWL_ASSIGN(handle, world_.executor.submit(key_of(spec), folder));
-  }
-  std::optional<model::JobFailure> failure;
-  if (auto text = world_.files.read(folder / "result.json")) {
-    PAWL_ASSIGN(const Json json, codec::parse_json(*text, (folder / "result.json").string()));
-    PAWL_ASSIGN(JobResult result, codec::from_json<JobResult>(json, "result.json"));
-    failure = std::move(result.failure);
-  } else if (cancelled) {
-    PAWL_TRY(set_job(spec, "cancelled", {}));
-    return std::string("cancelled");
-  } else {
-    failure = model::JobFailure{model::FailureClass::kInternal, fmt::format("the job {} ended without a result", spec.job), {}};
-    if (auto log = world_.files.read(folder / "job.log")) {
-      for (const std::string_view line : split(*log, '\n')) failure->evidence.emplace_back(line);
-      if (failure->evidence.size() > 20) failure->evidence.erase(failure->evidence.begin(), failure->evidence.end() - 20);
+    if (end == JobEnd::kCancelled) {
+      PAWL_TRY(set_job(spec, "cancelled", {}));
+      return std::string("cancelled");
     }
+    if (end == JobEnd::kNothing) {
+      if (taken_up) {
+        // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
+        taken_up = false;
+        PAWL_TRY(world_.executor.forget(key, folder));
+        continue;
+      }
+      PAWL_TRY(set_job(spec, "failed", compact(codec::to_json(no_result(spec, folder)))));
+      return std::string("failed");
+    }
+    PAWL_ASSIGN(const std::string text, world_.files.read(folder / "result.json"));
+    PAWL_ASSIGN(const Json json, codec::parse_json(text, (folder / "result.json").string()));
+    PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
+    if (client_was_late(result) && retries < kRetriesMax && !stop.stop_requested()) {
+      // The machine of the client was too busy to measure: infrastructure, retried without charge. What it measured stays.
+      ++retries;
+      world_.progress.report({"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), retries, kRetriesMax)});
+      PAWL_TRY(world_.files.write_atomic(folder / fmt::format("result.invalid-{}.json", retries), text));
+      PAWL_TRY(world_.files.remove_tree(folder / "result.json"));
+      PAWL_TRY(world_.executor.forget(key, folder));
+      continue;
+    }
+    PAWL_TRY(set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string()));
+    return std::string(result.ok() ? "succeeded" : "failed");
   }
-  const std::string state = failure ? "failed" : "succeeded";
-  PAWL_TRY(set_job(spec, state, failure ? compact(codec::to_json(*failure)) : std::string()));
-  return state;
 }
 
 Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {

@@ -55,6 +55,10 @@ class LocalSweepRunner final : public io::SweepRunner {
   Result<io::SweepRequest> request_of(RunId run);
   Result<std::vector<Job>> jobs_of(RunId run, std::int64_t attempt);
   Result<bool> cancel_requested(RunId run);
+  /// How waiting for a job ended: with a result.json, without one, by a cancel of its run, by the stop token.
+  enum class JobEnd { kResult, kNothing, kCancelled, kStopped };
+  Result<JobEnd> await_job(const io::RunStatus& run, const exec::JobHandle& handle, MonoTime deadline, std::stop_token stop);
+  [[nodiscard]] model::JobFailure no_result(const model::JobSpec& spec, const std::filesystem::path& folder) const;
   /// Runs one job to its end. Returns its new state; kCancelled error when `stop` fired (the job is queued again).
   Result<std::string> run_job(const io::RunStatus& run, const Job& job, std::stop_token stop);
   Status set_job(const model::JobSpec& spec, const std::string& state, const std::string& failure);

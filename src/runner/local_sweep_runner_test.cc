@@ -1,0 +1,165 @@
+#include "runner/local_sweep_runner.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "codec/describe.h"
+#include "posix/real_clock.h"
+#include "posix/real_files.h"
+
+namespace pawl::runner {
+namespace {
+
+using codec::Json;
+
+/// Runs jobs at once, in this process, by a script: each submit of a job takes the next of its endings.
+class ScriptedExecutor final : public exec::JobExecutor {
+ public:
+  enum class Ending { kValid, kLate, kFailure, kNothing };
+  explicit ScriptedExecutor(io::Files& files) : files_(files) {}
+  [[nodiscard]] std::string name() const override { return "scripted"; }
+  Result<exec::JobHandle> submit(const std::string& key, const std::filesystem::path& folder) override {
+    if (!started_.contains(key)) {
+      started_.insert(key);
+      ++submits;
+      const Ending ending = script.empty() ? Ending::kValid : script.front();
+      if (!script.empty()) script.erase(script.begin());
+      PAWL_TRY(leave(ending, folder));
+    }
+    return exec::JobHandle{key, folder.string(), ""};
+  }
+  Result<std::optional<exec::JobHandle>> recover(const std::string&, const std::filesystem::path&) override { return std::optional<exec::JobHandle>(); }
+  Status forget(const std::string& key, const std::filesystem::path&) override {
+    started_.erase(key);
+    return {};
+  }
+  Result<exec::JobState> wait(const exec::JobHandle&, Nanos, std::stop_token) override { return exec::JobState::kEnded; }
+  Status cancel(const exec::JobHandle&) override { return {}; }
+
+  std::vector<Ending> script;
+  int submits = 0;
+
+ private:
+  Status leave(Ending ending, const std::filesystem::path& folder) {
+    if (ending == Ending::kNothing) return {};
+    PAWL_ASSIGN(const std::string text, files_.read(folder / "spec.json"));
+    PAWL_ASSIGN(const Json json, codec::parse_json(text, "spec.json"));
+    PAWL_ASSIGN(const model::JobSpec spec, codec::from_json<model::JobSpec>(json, "spec"));
+    model::JobResult result;
+    result.run = spec.run;
+    result.job = spec.job;
+    result.kind = spec.kind;
+    if (ending == Ending::kFailure) {
+      result.failure = model::JobFailure{model::FailureClass::kEngine, "the engine ended", {"boom"}};
+    } else if (spec.kind == model::JobKind::kEval) {
+      result.eval = model::EvalResult{.task = "t", .em_strict = 1, .em_flexible = 1, .n_eff = 1, .infrastructure_success = true, .passed = true};
+    } else {
+      model::BenchResult bench;
+      bench.total_token_throughput = bench.output_throughput = 1;
+      bench.verdict = ending == Ending::kLate ? "INVALID" : "VALID";
+      if (ending == Ending::kLate) bench.reasons = {{"lag", "this client sent late"}};
+      result.bench = bench;
+    }
+    return files_.write_atomic(folder / "result.json", codec::write_json_pretty(codec::to_json(result)));
+  }
+  io::Files& files_;
+  std::set<std::string> started_;
+};
+
+class LocalSweepRunnerTest : public testing::Test {
+ protected:
+  using Ending = ScriptedExecutor::Ending;
+  LocalSweepRunnerTest()
+      : folder_(std::filesystem::temp_directory_path() / ("pawl-runner-" + std::to_string(::getpid()))),
+        workspace_(*store::Workspace::create_or_open(files_, folder_)),
+        database_(*store::Database::open(workspace_.database(), {runner_schema()})),
+        executor_(files_),
+        runner_({database_, workspace_, clock_, files_, executor_, twin_engines("pawl"), progress_}) {}
+  ~LocalSweepRunnerTest() override { std::filesystem::remove_all(folder_); }
+
+  static io::SweepRequest request(const std::string& marker, bool fail_fast = true) {
+    const Json row = Json::parse(R"({"image":"r:1","model":"m","model-prefix":"demo","precision":"fp8","framework":"sglang","runner":"h200","isl":64,"osl":32,
+      "tp":1,"pp":1,"dcp-size":1,"pcp-size":1,"conc":2,"max-model-len":352,"ep":1,"dp-attn":false,"spec-decoding":"none","exp-name":"demo_64_32","disagg":false,"run-eval":false})");
+    Json second = row;
+    second["conc"] = 4;
+    return {.marker = marker, .recipe = "demo", .purpose = "smoke", .head = "abc", .points = {row, second}, .evals = {row}, .eval_task = "t", .fail_fast = fail_fast};
+  }
+
+  std::filesystem::path folder_;
+  posix::RealClock clock_;
+  posix::RealFiles files_;
+  store::Workspace workspace_;
+  store::Database database_;
+  ScriptedExecutor executor_;
+  io::NoProgress progress_;
+  LocalSweepRunner runner_;
+};
+
+TEST_F(LocalSweepRunnerTest, AMarkerIsOneRunHoweverOftenItIsDispatched) {
+  const auto first = runner_.dispatch(request("m")), second = runner_.dispatch(request("m"));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->value, second->value);
+  EXPECT_EQ(runner_.list()->size(), 1u);
+  EXPECT_FALSE(*runner_.find("other"));
+}
+
+TEST_F(LocalSweepRunnerTest, ASuccessfulRunLeavesRowsEvalsAndAManifest) {
+  const RunId run = *runner_.dispatch(request("m"));
+  EXPECT_FALSE(runner_.evidence(run));  // not terminal yet
+  const auto status = runner_.wait(run, {});
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->state, io::RunState::kSuccess);
+  const auto evidence = runner_.evidence(run);
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  EXPECT_EQ(evidence->rows.size(), 2u);
+  EXPECT_EQ(evidence->evals.size(), 1u);
+  EXPECT_EQ(evidence->manifest["head"], "abc");
+  EXPECT_EQ(evidence->manifest["full_sweep"], false);
+  EXPECT_EQ(executor_.submits, 3);
+  ASSERT_TRUE(runner_.wait(run, {}));  // again: nothing more runs
+  EXPECT_EQ(executor_.submits, 3);
+}
+
+TEST_F(LocalSweepRunnerTest, ALateClientMeasuresAgainAtMostTwice) {
+  executor_.script = {Ending::kLate, Ending::kLate, Ending::kValid};
+  const auto status = runner_.wait(*runner_.dispatch(request("m")), {});
+  EXPECT_EQ(status->state, io::RunState::kSuccess);
+  EXPECT_EQ(executor_.submits, 5);
+  EXPECT_EQ(runner_.evidence(status->id)->rows[0]["pawl"]["verdict"], "VALID");
+  executor_.script = {Ending::kLate, Ending::kLate, Ending::kLate};
+  const auto late = runner_.wait(*runner_.dispatch(request("n")), {});
+  EXPECT_EQ(runner_.evidence(late->id)->rows[0]["pawl"]["verdict"], "INVALID");  // kept, and judged by whoever reads it
+}
+
+TEST_F(LocalSweepRunnerTest, AfterAFailureFailFastCancelsTheRestAndTheFirstErrorIsKept) {
+  executor_.script = {Ending::kFailure};
+  const auto status = runner_.wait(*runner_.dispatch(request("m")), {});
+  EXPECT_EQ(status->state, io::RunState::kFailure);
+  EXPECT_EQ(executor_.submits, 1);
+  EXPECT_EQ(status->failed, 1);
+  ASSERT_TRUE(status->failure);
+  EXPECT_EQ(status->failure->evidence, (std::vector<std::string>{"boom"}));
+  executor_.script = {Ending::kFailure};
+  ASSERT_TRUE(runner_.wait(*runner_.dispatch(request("slow", false)), {}));
+  EXPECT_EQ(executor_.submits, 4);
+}
+
+TEST_F(LocalSweepRunnerTest, AJobThatLeavesNothingFailsTheRun) {
+  executor_.script = {Ending::kNothing};
+  const auto status = runner_.wait(*runner_.dispatch(request("m")), {});
+  EXPECT_EQ(status->state, io::RunState::kFailure);
+  EXPECT_NE(status->failure->message.find("without a result"), std::string::npos);
+}
+
+TEST_F(LocalSweepRunnerTest, ACancelledRunIsTerminalAfterTheNextWaitAndHasEvidence) {
+  const RunId run = *runner_.dispatch(request("m"));
+  ASSERT_TRUE(runner_.cancel(run));
+  const auto status = runner_.wait(run, {});
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->state, io::RunState::kCancelled);
+  EXPECT_EQ(executor_.submits, 0);
+  EXPECT_TRUE(runner_.evidence(run)->rows.empty());
+}
+
+}  // namespace
+}  // namespace pawl::runner
