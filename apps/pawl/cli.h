@@ -68,5 +68,6 @@ void add_change_request_commands(Cli& cli);
 void add_serve_command(Cli& cli);
 void add_demo_command(Cli& cli);
 void add_schema_command(Cli& cli);
+void add_completion_command(Cli& cli);
 
 }  // namespace pawl::app

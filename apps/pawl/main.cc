@@ -129,6 +129,7 @@ int run(int argc, char** argv) {
   add_job_command(cli);
   add_serve_command(cli);
   add_schema_command(cli);
+  add_completion_command(cli);
   // Last: a command copies the footer that its parent has when it is added.
   root.footer(
       "Start here:\n"

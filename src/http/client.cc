@@ -2,11 +2,14 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "base/text.h"
+#include "http/ca_file.h"
 
 namespace pawl::http {
 namespace {
@@ -80,6 +83,13 @@ Result<UrlParts> read_url(const std::string& url) {
   return UrlParts{fmt::format("{}://{}{}{}{}", scheme, host, port.empty() ? "" : ":", port, part(CURLUPART_PATH)), host};
 }
 
+/// Looked for at run time, once: the library that comes along in an archive knows only the place of the distribution that
+/// it was built on.
+const std::optional<std::string>& ca_file() {
+  static const std::optional<std::string> found = find_ca_file(std::getenv("SSL_CERT_FILE"), [](const char* path) { return ::access(path, R_OK) == 0; });
+  return found;
+}
+
 bool is_loopback(const std::string& host) { return host == "localhost" || host.starts_with("127.") || host == "[::1]" || host == "::1"; }
 
 }  // namespace
@@ -103,6 +113,7 @@ Result<Response> fetch(const ClientRequest& request, std::stop_token stop) {
   curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(c, CURLOPT_ERRORBUFFER, detail.data());
   curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<std::int64_t>(1, request.timeout / Millis{1})));
+  if (ca_file()) curl_easy_setopt(c, CURLOPT_CAINFO, ca_file()->c_str());
   if (is_loopback(url.host)) curl_easy_setopt(c, CURLOPT_PROXY, "");
   curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
   curl_easy_setopt(c, CURLOPT_WRITEDATA, &in);

@@ -9,7 +9,7 @@ cleanup() {
 }
 trap cleanup EXIT
 command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null
-mirror="$(sed -n 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) bookworm main.*/\2/p; s/^URIs: //p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1)"
+mirror="$(sed -n 's/^deb \(\[[^]]*\] \)\?\([^ ]*\) bookworm main.*/\2/p; s/^URIs: //p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -n 1 || true)"
 echo "== a fresh root"
 debootstrap --variant=minbase bookworm "$root" "${mirror:-http://deb.debian.org/debian}" >/dev/null
 # The apt settings of this machine, so that packages can be reached from in there as from out here.
