@@ -114,7 +114,7 @@ target_include_directories(pawl_embedded PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_sources(pawl_posix PRIVATE $<TARGET_OBJECTS:pawl_embedded>)
 # ── L2: pure: no I/O, no clock, no thread, no randomness ─────────────────────────────────────────────────────────────
 pawl_module(plan      LEVEL 20 USES base codec model PURE)
-pawl_module(changelog LEVEL 20 USES base codec model PURE)
+pawl_module(changelog LEVEL 22 USES base codec model plan PURE)
 pawl_module(compare   LEVEL 20 USES base codec model stats PURE)
 pawl_module(control   LEVEL 20 USES base codec model PURE)
 pawl_module(playbook  LEVEL 20 USES base codec PURE)

@@ -63,11 +63,14 @@ void add_twin_command(Cli& cli);
 void add_job_command(Cli& cli);
 void add_upgrade_commands(Cli& cli);
 void add_matrix_commands(Cli& cli);
+void add_catalog_commands(Cli& cli);
+void add_priority_command(Cli& cli);
 void add_sweep_commands(Cli& cli);
 void add_change_request_commands(Cli& cli);
 void add_serve_command(Cli& cli);
 void add_demo_command(Cli& cli);
 void add_schema_command(Cli& cli);
 void add_completion_command(Cli& cli);
+void add_changelog_commands(Cli& cli);
 
 }  // namespace pawl::app

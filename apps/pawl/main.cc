@@ -121,7 +121,10 @@ int run(int argc, char** argv) {
   Cli cli{root, flags, {}};
   add_demo_command(cli);
   add_upgrade_commands(cli);
+  add_catalog_commands(cli);
   add_matrix_commands(cli);
+  add_priority_command(cli);
+  add_changelog_commands(cli);
   add_change_request_commands(cli);
   add_sweep_commands(cli);
   add_bench_command(cli);

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
 #include "codec/describe.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
@@ -84,9 +89,118 @@ TEST(Yaml, ScalarsOfYaml11) {
 }
 
 TEST(Yaml, AliasesMergeKeysAndRepeatedKeys) {
-  EXPECT_EQ(read("a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}\na2: *x"), Json::parse(R"({"a":{"p":1,"q":2},"b":{"q":3,"p":1},"a2":{"p":1,"q":2}})"));
+  EXPECT_EQ(read("a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}\na2: *x"), Json::parse(R"({"a":{"p":1,"q":2},"b":{"p":1,"q":3},"a2":{"p":1,"q":2}})"));
   EXPECT_EQ(read("a: 1\na: 2"), Json::parse(R"({"a":2})"));
   EXPECT_EQ(read("a: *nope"), Json("error: not valid YAML: undefined alias *nope"));
+}
+
+/// A node with its types, as the shared cases write it.
+Json typed(const YamlDocument& document, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kSequence) {
+    Json items = Json::array();
+    for (const YamlNode& item : node.items) items.push_back(typed(document, item));
+    return {{"seq", items}};
+  }
+  if (node.kind == YamlNode::Kind::kMapping) {
+    Json entries = Json::array();
+    for (const YamlEntry& entry : node.entries) entries.push_back(Json::array({typed(document, entry.key), typed(document, entry.value)}));
+    return {{"map", entries}};
+  }
+  switch (node.type()) {
+    case YamlNode::Type::kNull:
+      return {{"null", true}};
+    case YamlNode::Type::kInt:
+      return {{"int", *yaml_integer_digits(node)}};
+    case YamlNode::Type::kBool:
+      return {{"bool", *yaml_value(document, node)}};
+    case YamlNode::Type::kFloat: {
+      const auto value = yaml_value(document, node);
+      return {{"float", value ? python_float(value->get<double>()) : node.text.contains("inf") ? "inf" : "nan"}};
+    }
+    case YamlNode::Type::kTimestamp:
+      return {{"date", node.text}};
+    case YamlNode::Type::kText:
+      break;
+  }
+  return {{"str", node.text}};
+}
+
+TEST(Yaml, ReadsTheSharedCasesAsPyYamlDoes) {
+  const auto path = std::filesystem::path(PAWL_SOURCE_DIR) / ".." / "shared" / "cases" / "yaml.json";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared/cases beside the project";
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  const Json cases = Json::parse(text.str());
+  std::size_t vectors = 0;
+  for (const Json& c : cases["cases"]) {
+    for (const Json& v : c["vectors"]) {
+      ++vectors;
+      const std::string yaml = v["yaml"], id = c["id"];
+      const auto document = parse_yaml(yaml, "t.yaml");
+      if (v["reads_as"].contains("error")) {
+        ASSERT_FALSE(document) << id << ": " << yaml;
+        EXPECT_NE(document.error().message.find(v.value("error_contains", "")), std::string::npos) << id << ": " << yaml << ": " << document.error().message;
+        EXPECT_TRUE(document.error().place && document.error().place->line > 0 && document.error().place->column > 0) << id << ": " << yaml;
+        continue;
+      }
+      ASSERT_TRUE(document) << id << ": " << yaml << ": " << document.error().message;
+      EXPECT_EQ(typed(*document, document->root), v["reads_as"]) << id << ": " << yaml;
+    }
+  }
+  EXPECT_EQ(vectors, 69u);
+}
+
+TEST(Yaml, IsAsStrictAsPyYamlsOwnLoader) {
+  for (const std::string bad : {"d: b\tc",
+                                "d: |\n  a\n\t\n",
+                                "d: | \t\n  a\n",
+                                "\t\n",
+                                "a: 1\n\t",
+                                "[http://h/?q=1]",
+                                "d: |#c\n  a\n",
+                                "d: >2#c\n  a\n",
+                                "a: \x01",
+                                "# \x7f\na: 1",
+                                "# \xC2\x80\n",
+                                "a: '\xEF\xBF\xBF'",
+                                "a: \xff",
+                                "a: 2026-13-01",
+                                "a: 2026-02-30",
+                                "2026-02-29: a",
+                                "a: 2026-07-20 25:02:03",
+                                "a: 0b_",
+                                "a: !!int '08'",
+                                "a: !!bool maybe",
+                                "a: !!timestamp x",
+                                "a: <<",
+                                "- =",
+                                "a: !foo b",
+                                "a: !!seq {}",
+                                "? [a]\n: b",
+                                "a: &x 1\nb: &x 2",
+                                "<<: 1",
+                                "a: ! =",
+                                "! <<: 1",
+                                "a: >\n  \tb\n  c\n",
+                                "a: 1\n\xEF\xBB\xBF"
+                                "b: 2"}) {
+    EXPECT_FALSE(parse_yaml(bad, "t.yaml")) << bad;
+  }
+  EXPECT_EQ(read("a: 'x\ty'  # c\td\n# \t\nb: \"\t\"\n"), Json::parse(R"({"a":"x\ty","b":"\t"})"));
+  EXPECT_EQ(read("&a 'x\ty'"), Json("x\ty"));
+  EXPECT_FALSE(parse_yaml("&a\t'x'", "t.yaml"));
+  EXPECT_EQ(read("d: |\n\n  \ta\n  b\ne: |+\n  \tc\n\n"), Json::parse(R"({"d":"\n\ta\nb\n","e":"\tc\n\n"})"));
+  EXPECT_EQ(read("a: 1 # c\xC2\x85"
+                 "b: 2\xE2\x80\xA8"
+                 "c: 'x\xC2\x85y\xE2\x80\xA8z'"),
+            Json::parse("{\"a\":1,\"b\":2,\"c\":\"x y\xE2\x80\xA8z\"}"));
+  EXPECT_EQ(read("a: ! '~'\nb: !\nc: -.5\nd: 1.e5\n=: 1"), Json::parse(R"({"a":null,"b":null,"c":"-.5","d":"1.e5","=":1})"));
+  EXPECT_EQ(read("a: &x {p: 1}\nb: {q: 2, <<: [{p: 3}, *x], '<<': 4}"), Json::parse(R"({"a":{"p":1},"b":{"p":3,"q":2,"<<":4}})"));
+  EXPECT_EQ(read("a: >-\n  \tb\n"), Json::parse(R"({"a":"\tb"})"));
+  EXPECT_EQ(read("%YAML 1.2\n---\na: 010\n..."), Json::parse(R"({"a":8})"));
+  const std::string deep(301, '[');
+  EXPECT_NE(parse_yaml(deep, "t.yaml").error().message.find("nesting"), std::string::npos);
 }
 
 TEST(Yaml, PlacesAreBytesAlsoAfterNonAsciiAndBom) {

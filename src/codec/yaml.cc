@@ -5,20 +5,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
-#include "base/checked.h"
 #include "base/text.h"
+#include "codec/internal/yaml_scalar.h"
+#include "codec/internal/yaml_scan.h"
 
 namespace pawl::codec {
+
+using namespace internal;  // NOLINT: the scalars and the pre-scan of this very reader
+
 namespace {
 
 constexpr std::size_t kBytesMax = 64u << 20;
 constexpr int kDepthMax = 300;
 constexpr std::size_t kNodesMax = 1'000'000;
+constexpr std::size_t kStandInsMax = 16;
 
 /// Maps libyaml's marks to bytes. Its `index` counts characters after the byte-order mark; ASCII files need no table.
 class ByteIndex {
@@ -42,142 +47,14 @@ class ByteIndex {
   std::vector<std::size_t> starts_;
 };
 
-std::string line_at(std::string_view bytes, int line) {
-  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
-  for (int i = 1; i < line; ++i) {
-    const auto nl = bytes.find('\n');
-    if (nl == std::string_view::npos) return {};
-    bytes.remove_prefix(nl + 1);
-  }
-  std::string_view text = bytes.substr(0, bytes.find('\n'));
-  if (text.ends_with('\r')) text.remove_suffix(1);
-  return std::string(text.substr(0, 200));
-}
-
-bool digits_only(std::string_view t) {
-  return !t.empty() && std::ranges::all_of(t, [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool is_null(std::string_view t) { return t.empty() || t == "~" || t == "null" || t == "Null" || t == "NULL"; }
-
-std::optional<bool> as_bool(std::string_view t) {
-  for (const auto& [lower, value] : {std::pair{std::string_view("yes"), true}, {"no", false}, {"on", true}, {"off", false}, {"true", true}, {"false", false}}) {
-    std::string upper(lower), title(lower);
-    std::ranges::transform(upper, upper.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-    title[0] = upper[0];
-    if (t == lower || t == upper || t == title) return value;
-  }
-  return std::nullopt;
-}
-
-bool is_int(std::string_view t) {
-  if (!t.empty() && (t[0] == '+' || t[0] == '-')) t.remove_prefix(1);
-  if (t.empty()) return false;
-  const auto all = [](std::string_view s, std::string_view set) { return s.find_first_not_of(set) == std::string_view::npos; };
-  if (t == "0") return true;
-  if (t.starts_with("0b")) return t.size() > 2 && all(t.substr(2), "01_");
-  if (t.starts_with("0x")) return t.size() > 2 && all(t.substr(2), "0123456789abcdefABCDEF_");
-  if (t[0] == '0') return all(t, "01234567_");
-  if (t[0] < '1' || t[0] > '9') return false;
-  if (t.find(':') == std::string_view::npos) return all(t, "0123456789_");
-  const auto groups = split(t, ':');
-  if (!all(groups[0], "0123456789_")) return false;
-  return std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) { return digits_only(g) && (g.size() == 1 || (g.size() == 2 && g[0] <= '5')); });
-}
-
-std::optional<std::int64_t> int_value(std::string_view t) {
-  bool negative = false;
-  if (t[0] == '+' || t[0] == '-') {
-    negative = t[0] == '-';
-    t.remove_prefix(1);
-  }
-  int base = 10;
-  std::vector<std::string_view> groups{t};
-  if (t.starts_with("0b"))
-    base = 2, groups[0].remove_prefix(2);
-  else if (t.starts_with("0x"))
-    base = 16, groups[0].remove_prefix(2);
-  else if (t[0] == '0')
-    base = 8;
-  else
-    groups = split(t, ':');
-  std::int64_t total = 0;
-  for (const std::string_view group : groups) {
-    std::int64_t value = 0;
-    for (const char c : group) {
-      if (c == '_') continue;
-      const std::int64_t digit = c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-      const auto shifted = checked_mul<std::int64_t>(value, base);
-      const auto next = shifted ? checked_add(*shifted, digit) : std::nullopt;
-      if (!next) return std::nullopt;
-      value = *next;
-    }
-    const auto shifted = checked_mul<std::int64_t>(total, 60);
-    const auto next = shifted ? checked_add(*shifted, value) : std::nullopt;
-    if (!next) return std::nullopt;
-    total = *next;
-  }
-  return negative ? -total : total;
-}
-
-bool is_float(std::string_view t) {
-  std::string_view s = t;
-  if (!s.empty() && (s[0] == '+' || s[0] == '-')) s.remove_prefix(1);
-  if (s == ".inf" || s == ".Inf" || s == ".INF") return true;
-  if (t == ".nan" || t == ".NaN" || t == ".NAN") return true;
-  const auto dot = s.find('.');
-  if (dot == std::string_view::npos || s.find('.', dot + 1) != std::string_view::npos) return false;
-  const std::string_view before = s.substr(0, dot);
-  std::string_view after = s.substr(dot + 1);
-  if (before.find(':') != std::string_view::npos) {  // base 60
-    const auto groups = split(before, ':');
-    if (groups[0].empty() || groups[0][0] < '0' || groups[0][0] > '9' || after.find_first_not_of("0123456789_") != std::string_view::npos) return false;
-    return groups[0].find_first_not_of("0123456789_") == std::string_view::npos && std::all_of(groups.begin() + 1, groups.end(), [](std::string_view g) {
-             return digits_only(g) && (g.size() == 1 || (g.size() == 2 && g[0] <= '5'));
-           });
-  }
-  if (const auto e = after.find_first_of("eE"); e != std::string_view::npos) {
-    std::string_view exponent = after.substr(e + 1);
-    if (exponent.empty() || (exponent[0] != '+' && exponent[0] != '-') || !digits_only(exponent.substr(1))) return false;
-    after = after.substr(0, e);
-  }
-  if (before.empty()) return !after.empty() && after[0] >= '0' && after[0] <= '9' && after.find_first_not_of("0123456789_") == std::string_view::npos;
-  return before[0] >= '0' && before[0] <= '9' && before.find_first_not_of("0123456789_") == std::string_view::npos &&
-         after.find_first_not_of("0123456789_") == std::string_view::npos;
-}
-
-double float_value(std::string_view t) {
-  std::string clean = replace_all(std::string(t), "_", "");
-  double sign = 1;
-  std::string_view s = clean;
-  if (s[0] == '+' || s[0] == '-') {
-    sign = s[0] == '-' ? -1 : 1;
-    s.remove_prefix(1);
-  }
-  if (s.starts_with(".i") || s.starts_with(".I")) return sign * std::numeric_limits<double>::infinity();
-  if (s.starts_with(".n") || s.starts_with(".N")) return std::numeric_limits<double>::quiet_NaN();
-  double total = 0;
-  for (const std::string_view group : split(s, ':')) total = total * 60 + std::strtod(std::string(group).c_str(), nullptr);
-  return sign * total;
-}
-
-bool is_timestamp(std::string_view t) {
-  if (t.size() < 8 || t[4] != '-' || !digits_only(t.substr(0, 4))) return false;
-  if (t.size() == 10) return t[7] == '-' && digits_only(t.substr(5, 2)) && digits_only(t.substr(8, 2));
-  const auto sep = t.find_first_of("Tt \t");
-  if (sep == std::string_view::npos || sep < 8) return false;
-  const auto clock = trim(t.substr(sep + 1));
-  // year-month-day, then hour:minute:second, then what may follow
-  const auto parts = split(t.substr(0, sep), '-');
-  if (parts.size() != 3 || !digits_only(parts[1]) || parts[1].size() > 2 || !digits_only(parts[2]) || parts[2].size() > 2) return false;
-  const auto hms = split(clock, ':');
-  return hms.size() >= 3 && digits_only(hms[0]) && hms[0].size() <= 2 && digits_only(hms[1]) && hms[1].size() == 2 && hms[2].size() >= 2 &&
-         digits_only(hms[2].substr(0, 2));
-}
-
 class Reader {
  public:
-  explicit Reader(YamlDocument& document) : doc_(document), index_(document.bytes) { yaml_parser_initialize(&parser_); }
+  /// `stand_ins`: bytes that hold a tab in the document and are read as another character.
+  Reader(YamlDocument& document, const std::vector<std::size_t>& stand_ins)
+      : doc_(document), text_(document.bytes), stand_ins_(stand_ins), index_(document.bytes) {
+    for (const std::size_t at : stand_ins) text_[at] = kStandIn;
+    yaml_parser_initialize(&parser_);
+  }
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
   ~Reader() { yaml_parser_delete(&parser_); }
@@ -185,7 +62,9 @@ class Reader {
   Status read() {
     // The byte-order mark is skipped here: libyaml would count it as a character of the first line.
     const std::size_t bom = doc_.bytes.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(doc_.bytes.data()) + bom, doc_.bytes.size() - bom);
+    if (!is_utf8(doc_.bytes)) return Status(failure_at(first_bad_byte(), "not valid UTF-8"));
+    if (const auto bad = find_forbidden_character(doc_.bytes)) return failure_at(bad->at, bad->what + " is not allowed");
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text_.data()) + bom, text_.size() - bom);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     bool seen = false;
     for (;;) {
@@ -195,16 +74,20 @@ class Reader {
           if (seen) return failure("a second document: only one is read", event->start_mark);
           seen = true;
           PAWL_ASSIGN(Event first, next());
-          PAWL_TRY(node(*first, doc_.root, 0));
+          PAWL_TRY(node(*first, doc_.root, 0, Role::kValue));
           break;
         }
         case YAML_STREAM_END_EVENT:
+          if (const auto bad = find_lenience(doc_.bytes, spans_)) return failure_at(bad->at, bad->what);
           return {};
         default:
           break;
       }
     }
   }
+
+  /// The byte of a tab that is the first character of block text: libyaml refuses it, PyYAML reads it.
+  [[nodiscard]] std::optional<std::size_t> refused_tab() const { return refused_tab_; }
 
  private:
   struct Deleter {
@@ -227,6 +110,12 @@ class Reader {
         mark.line = static_cast<std::size_t>(std::ranges::count(before, '\n'));
         mark.column = 0;
       }
+      if (what.contains("found a tab character where an indentation space is expected")) {
+        what = "a tab where the indentation stands";
+        if (mark.column > 0) refused_tab_ = index_.byte(mark.index);
+      } else if (const std::size_t at = index_.byte(mark.index); at < doc_.bytes.size() && doc_.bytes[at] == '\t') {
+        what = "a tab outside quotes, block text and comments (" + what + ")";
+      }
       return failure(what, mark);
     }
     return Event(raw);
@@ -234,7 +123,25 @@ class Reader {
 
   Error failure(const std::string& what, const yaml_mark_t& mark) const {
     const int line = static_cast<int>(mark.line) + 1;
-    return bad_input("not valid YAML: " + what).at({doc_.name, line, static_cast<int>(mark.column) + 1, line_at(doc_.bytes, line)});
+    return bad_input("not valid YAML: " + what).at({doc_.name, line, static_cast<int>(mark.column) + 1, line_text(doc_.bytes, line)});
+  }
+
+  Error failure_at(std::size_t byte, const std::string& what) const {
+    const LineColumn at = locate(doc_.bytes, byte);
+    return bad_input("not valid YAML: " + what).at({doc_.name, at.line, at.column, line_text(doc_.bytes, at.line)});
+  }
+
+  std::size_t first_bad_byte() const {
+    std::size_t low = 0, high = doc_.bytes.size();  // the longest good prefix that ends at a character
+    for (std::size_t i = 0; i < high; ++i) {
+      if ((static_cast<unsigned char>(doc_.bytes[i]) & 0xC0u) == 0x80u) continue;
+      const std::size_t n = std::min<std::size_t>(4, high - i);
+      bool good = false;
+      for (std::size_t k = 1; k <= n && !good; ++k) good = is_utf8(std::string_view(doc_.bytes).substr(i, k));
+      low = i;
+      if (!good) return low;
+    }
+    return low;
   }
 
   void place(YamlNode& node, const yaml_event_t& event) const {
@@ -244,9 +151,12 @@ class Reader {
     node.column = static_cast<int>(event.start_mark.column) + 1;
   }
 
-  Status node(const yaml_event_t& event, YamlNode& out, int depth) {
-    if (depth > kDepthMax) return failure(fmt::format("nesting deeper than {} levels", kDepthMax), event.start_mark);
-    if (++nodes_ > kNodesMax) return failure("too many nodes", event.start_mark);
+  enum class Role { kKey, kValue };
+
+  Status node(const yaml_event_t& event, YamlNode& out, int depth, Role role) {
+    if (depth >= kDepthMax && event.type != YAML_SCALAR_EVENT && event.type != YAML_ALIAS_EVENT)
+      return failure(fmt::format("nesting deeper than {} levels", kDepthMax), event.start_mark);
+    ++nodes_;
     place(out, event);
     const auto text_of = [](const unsigned char* t) { return t == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(t)); };
     switch (event.type) {
@@ -254,11 +164,11 @@ class Reader {
         const std::string name = text_of(event.data.alias.anchor);
         const auto found = anchors_.find(name);
         if (found == anchors_.end()) return failure("undefined alias *" + name, event.start_mark);
-        YamlNode here = found->second.first;
         nodes_ += found->second.second;
-        if (nodes_ > kNodesMax) return failure("aliases expand to too many nodes", event.start_mark);
-        place(here, event);
-        out = std::move(here);
+        expanded_ += found->second.second;
+        if (expanded_ > kNodesMax) return failure("aliases expand to too many nodes", event.start_mark);
+        out = found->second.first;
+        place(out, event);
         return {};
       }
       case YAML_SCALAR_EVENT: {
@@ -266,28 +176,40 @@ class Reader {
         out.text.assign(reinterpret_cast<const char*>(event.data.scalar.value), event.data.scalar.length);
         out.tag = text_of(event.data.scalar.tag);
         out.plain = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        PAWL_TRY(take_span(event, out));
+        PAWL_TRY(scalar(event, out, role));
+        PAWL_TRY(fresh(event, text_of(event.data.scalar.anchor)));
         remember(text_of(event.data.scalar.anchor), out, 1);
         return {};
       }
       case YAML_SEQUENCE_START_EVENT: {
         out.kind = YamlNode::Kind::kSequence;
         out.tag = text_of(event.data.sequence_start.tag);
+        PAWL_TRY(collection(event, out.tag, "seq"));
+        PAWL_TRY(fresh(event, text_of(event.data.sequence_start.anchor)));
         const std::size_t before = nodes_;
+        const bool flow = event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+        flow_ += flow ? 1 : 0;
         for (;;) {
           PAWL_ASSIGN(Event item, next());
           if (item->type == YAML_SEQUENCE_END_EVENT) {
             out.end = index_.byte(item->end_mark.index);
             break;
           }
-          PAWL_TRY(node(*item, out.items.emplace_back(), depth + 1));
+          PAWL_TRY(node(*item, out.items.emplace_back(), depth + 1, Role::kValue));
         }
+        flow_ -= flow ? 1 : 0;
         remember(text_of(event.data.sequence_start.anchor), out, nodes_ - before + 1);
         return {};
       }
       case YAML_MAPPING_START_EVENT: {
         out.kind = YamlNode::Kind::kMapping;
         out.tag = text_of(event.data.mapping_start.tag);
+        PAWL_TRY(collection(event, out.tag, "map"));
+        PAWL_TRY(fresh(event, text_of(event.data.mapping_start.anchor)));
         const std::size_t before = nodes_;
+        const bool flow = event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+        flow_ += flow ? 1 : 0;
         for (;;) {
           PAWL_ASSIGN(Event key, next());
           if (key->type == YAML_MAPPING_END_EVENT) {
@@ -295,10 +217,13 @@ class Reader {
             break;
           }
           YamlEntry& entry = out.entries.emplace_back();
-          PAWL_TRY(node(*key, entry.key, depth + 1));
+          PAWL_TRY(node(*key, entry.key, depth + 1, Role::kKey));
+          if (entry.key.kind != YamlNode::Kind::kScalar) return failure("a key must be a scalar", key->start_mark);
           PAWL_ASSIGN(Event value, next());
-          PAWL_TRY(node(*value, entry.value, depth + 1));
+          PAWL_TRY(node(*value, entry.value, depth + 1, Role::kValue));
         }
+        flow_ -= flow ? 1 : 0;
+        PAWL_TRY(merge(out));
         remember(text_of(event.data.mapping_start.anchor), out, nodes_ - before + 1);
         return {};
       }
@@ -307,58 +232,175 @@ class Reader {
     }
   }
 
+  /// Remembers where a scalar lies, and puts a tab back that was read as a stand-in.
+  Status take_span(const yaml_event_t& event, YamlNode& out) {
+    const auto style = event.data.scalar.style;
+    const bool folded = style == YAML_FOLDED_SCALAR_STYLE, block = style == YAML_LITERAL_SCALAR_STYLE || folded;
+    spans_.push_back({out.begin, out.end, out.plain ? ScalarSpan::Style::kPlain : block ? ScalarSpan::Style::kBlock : ScalarSpan::Style::kQuoted});
+    if (!block) return {};
+    for (const std::size_t at : stand_ins_) {
+      if (at < out.begin || at >= out.end) continue;
+      const std::string_view rest = std::string_view(doc_.bytes).substr(at, out.end - at);
+      const auto line_end = rest.find_first_of("\r\n");
+      // A folded line that begins with a blank is not joined with the next: the stand-in would be.
+      if (folded && line_end != std::string_view::npos && rest.find_first_not_of(" \r\n", line_end) != std::string_view::npos) {
+        return failure_at(at, "a tab at the beginning of folded text of several lines: write it with | or in quotes");
+      }
+      const auto first = out.text.find_first_not_of('\n');
+      if (first != std::string::npos && out.text[first] == kStandIn) out.text[first] = '\t';
+    }
+    return {};
+  }
+
+  /// Without quotes and tag, or with the tag `!`, which means the same.
+  static bool read_as_plain(const YamlNode& node) { return node.tag == "!" || (node.plain && node.tag.empty()); }
+
+  /// What PyYAML says only when it makes the value: tags, and texts that look like a value and are none.
+  Status scalar(const yaml_event_t& event, YamlNode& out, Role role) {
+    if (out.plain && flow_ > 0 && out.text.contains('?'))
+      return failure("a '?' inside plain text of a flow collection: put the text in quotes", event.start_mark);
+    constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    const bool core = out.tag.starts_with(kCore);
+    const std::string_view name = core ? std::string_view(out.tag).substr(kCore.size()) : std::string_view();
+    if (!out.tag.empty() && out.tag != "!") {
+      static constexpr std::string_view kKnown[] = {"str", "int", "float", "bool", "null", "timestamp"};
+      if (!core || std::ranges::find(kKnown, name) == std::end(kKnown)) return failure("the tag " + out.tag + " is not known here", event.start_mark);
+    }
+    if (read_as_plain(out) && role == Role::kValue && (out.text == "=" || out.text == "<<")) {
+      return failure(fmt::format("'{}' as a value: put it in quotes", out.text), event.start_mark);
+    }
+    out.read_as = static_cast<signed char>(out.type());
+    const auto none = [&](const char* what) { return failure(fmt::format("'{}' is no {}", out.text, what), event.start_mark); };
+    switch (out.type()) {
+      case YamlNode::Type::kInt:
+        if (!integer_value(out.text) && !integer_digits(out.text)) return none("integer");
+        break;
+      case YamlNode::Type::kBool:
+        if (!tagged_bool(out.text)) return none("boolean");
+        break;
+      case YamlNode::Type::kFloat:
+        if (!float_value(out.text)) return none("number");
+        break;
+      case YamlNode::Type::kTimestamp:
+        if (const std::string problem = date_problem(out.text); !problem.empty()) {
+          return failure(fmt::format("'{}' looks like a date, but {}: put it in quotes", out.text, problem), event.start_mark);
+        }
+        break;
+      case YamlNode::Type::kNull:
+      case YamlNode::Type::kText:
+        break;
+    }
+    return {};
+  }
+
+  Status collection(const yaml_event_t& event, const std::string& tag, std::string_view kind) const {
+    if (tag.empty() || tag == "!" || tag == "tag:yaml.org,2002:" + std::string(kind)) return {};
+    return failure("the tag " + tag + " is not known here", event.start_mark);
+  }
+
+  Status fresh(const yaml_event_t& event, const std::string& anchor) {
+    if (anchor.empty() || names_.insert(anchor).second) return {};
+    return failure("the anchor &" + anchor + " stands here for the second time", event.start_mark);
+  }
+
+  /// Puts what the `<<` keys of a mapping name before its own entries, as PyYAML does: the own ones then win.
+  Status merge(YamlNode& mapping) {
+    const auto is_merge = [](const YamlEntry& entry) {
+      return entry.key.kind == YamlNode::Kind::kScalar && read_as_plain(entry.key) && entry.key.text == "<<";
+    };
+    if (std::ranges::none_of(mapping.entries, is_merge)) return {};
+    std::vector<YamlEntry> merged, own;
+    for (YamlEntry& entry : mapping.entries) {
+      if (!is_merge(entry)) {
+        own.push_back(std::move(entry));
+        continue;
+      }
+      const bool list = entry.value.kind == YamlNode::Kind::kSequence;
+      std::vector<YamlNode*> sources;
+      if (list) {
+        for (YamlNode& item : entry.value.items) sources.insert(sources.begin(), &item);  // of several the first wins
+      } else {
+        sources.push_back(&entry.value);
+      }
+      for (YamlNode* source : sources) {
+        if (source->kind != YamlNode::Kind::kMapping) {
+          return bad_input("not valid YAML: << needs a mapping or a list of mappings").at(doc_.place(*source));
+        }
+        std::ranges::move(source->entries, std::back_inserter(merged));
+      }
+    }
+    std::ranges::move(own, std::back_inserter(merged));
+    mapping.entries = std::move(merged);
+    return {};
+  }
+
   void remember(const std::string& anchor, const YamlNode& node, std::size_t size) {
     if (!anchor.empty()) anchors_.insert_or_assign(anchor, std::pair{node, size});
   }
 
+  static constexpr char kStandIn = 'x';
+
   YamlDocument& doc_;
+  std::string text_;  ///< what libyaml reads
+  const std::vector<std::size_t>& stand_ins_;
   ByteIndex index_;
+  std::vector<ScalarSpan> spans_;
+  std::set<std::string> names_;  ///< anchors seen
+  int flow_ = 0;                 ///< open flow collections
+  std::optional<std::size_t> refused_tab_;
   yaml_parser_t parser_{};
   std::map<std::string, std::pair<YamlNode, std::size_t>> anchors_;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_ = 0;     ///< seen so far, those of aliases included
+  std::size_t expanded_ = 0;  ///< those of aliases alone
 };
 
 }  // namespace
 
 YamlNode::Type YamlNode::type() const {
-  const std::string_view core = "tag:yaml.org,2002:";
-  std::string_view t = tag;
-  const bool by_text = t == "!" || (plain && t.empty());
-  if (t.starts_with(core)) {
-    t.remove_prefix(core.size());
-    if (t == "str") return Type::kText;
-    if (t == "int") return Type::kInt;
-    if (t == "float") return Type::kFloat;
-    if (t == "bool") return Type::kBool;
-    if (t == "null") return Type::kNull;
-    if (t == "timestamp") return Type::kTimestamp;
+  if (read_as >= 0) return static_cast<Type>(read_as);
+  constexpr std::string_view kCore = "tag:yaml.org,2002:";
+  if (tag.starts_with(kCore)) {
+    const std::string_view name = std::string_view(tag).substr(kCore.size());
+    if (name == "int") return Type::kInt;
+    if (name == "float") return Type::kFloat;
+    if (name == "bool") return Type::kBool;
+    if (name == "null") return Type::kNull;
+    if (name == "timestamp") return Type::kTimestamp;
+    return Type::kText;
   }
-  if (!by_text) return Type::kText;
-  if (is_null(text)) return Type::kNull;
-  if (as_bool(text)) return Type::kBool;
-  if (is_int(text)) return Type::kInt;
-  if (is_float(text)) return Type::kFloat;
-  if (is_timestamp(text)) return Type::kTimestamp;
+  if (tag != "!" && (!plain || !tag.empty())) return Type::kText;
+  if (is_null_text(text)) return Type::kNull;
+  if (plain_bool(text)) return Type::kBool;
+  if (!std::string_view("+-.0123456789").contains(text[0])) return Type::kText;
+  if (is_int_text(text)) return Type::kInt;
+  if (is_float_text(text)) return Type::kFloat;
+  if (is_timestamp_text(text)) return Type::kTimestamp;
   return Type::kText;
 }
 
 const YamlNode* YamlNode::find(std::string_view key) const {
   const YamlNode* found = nullptr;
   for (const YamlEntry& entry : entries) {
-    if (entry.key.kind == Kind::kScalar && entry.key.text == key) found = &entry.value;
+    if (entry.key.text == key && entry.key.is_text()) found = &entry.value;
   }
   return found;
 }
 
-SourcePlace YamlDocument::place(const YamlNode& node) const { return {name, node.line, node.column, line_at(bytes, node.line)}; }
+SourcePlace YamlDocument::place(const YamlNode& node) const { return {name, node.line, node.column, line_text(bytes, node.line)}; }
 
 Result<YamlDocument> parse_yaml(std::string bytes, std::string name) {
   YamlDocument document{std::move(name), std::move(bytes), {}};
   if (document.bytes.size() > kBytesMax) return bad_input(fmt::format("{}: larger than {} MiB", document.name, kBytesMax >> 20));
-  document.root.plain = true;
-  Reader reader(document);
-  PAWL_TRY(reader.read());
-  return document;
+  std::vector<std::size_t> stand_ins;
+  for (;;) {
+    document.root = YamlNode{.plain = true, .line = 1, .column = 1};
+    Reader reader(document, stand_ins);
+    Status status = reader.read();
+    if (status) return document;
+    const auto tab = reader.refused_tab();
+    if (!tab || stand_ins.size() >= kStandInsMax || std::ranges::find(stand_ins, *tab) != stand_ins.end()) return std::move(status).error();
+    stand_ins.push_back(*tab);
+  }
 }
 
 Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
@@ -368,20 +410,19 @@ Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
         case YamlNode::Type::kNull:
           return Json(nullptr);
         case YamlNode::Type::kBool: {
-          const auto value = as_bool(node.text);
+          const auto value = tagged_bool(node.text);
           if (!value) return bad_input(fmt::format("'{}' is no boolean", node.text)).at(document.place(node));
           return Json(*value);
         }
         case YamlNode::Type::kInt: {
-          if (!is_int(node.text)) return bad_input(fmt::format("'{}' is no integer", node.text)).at(document.place(node));
-          const auto value = int_value(node.text);
-          if (!value) return bad_input(fmt::format("the integer {} is too large", node.text)).at(document.place(node));
+          const auto value = integer_value(node.text);
+          if (!value) return bad_input(fmt::format("the integer {} is larger than 64 bits", node.text)).at(document.place(node));
           return Json(*value);
         }
         case YamlNode::Type::kFloat: {
-          const double value = float_value(node.text);
-          if (!std::isfinite(value)) return bad_input(fmt::format("the number {} is not finite", node.text)).at(document.place(node));
-          return Json(value);
+          const auto value = float_value(node.text);
+          if (!value || !std::isfinite(*value)) return bad_input(fmt::format("the number {} is not finite", node.text)).at(document.place(node));
+          return Json(*value);
         }
         case YamlNode::Type::kTimestamp:
         case YamlNode::Type::kText:
@@ -398,37 +439,19 @@ Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
     }
     case YamlNode::Kind::kMapping: {
       Json object = Json::object();
-      std::vector<const YamlNode*> merges;
       for (const YamlEntry& entry : node.entries) {
-        if (entry.key.kind != YamlNode::Kind::kScalar) {
-          return bad_input("a key must be a scalar").at(document.place(entry.key));
-        }
-        if (entry.key.plain && entry.key.text == "<<") {
-          merges.push_back(&entry.value);
-          continue;
-        }
         PAWL_ASSIGN(Json value, yaml_value(document, entry.value));
         object[entry.key.text] = std::move(value);
-      }
-      for (const YamlNode* merge : merges) {
-        std::vector<const YamlNode*> sources;
-        if (merge->kind == YamlNode::Kind::kSequence) {
-          for (const YamlNode& item : merge->items) sources.push_back(&item);
-        } else {
-          sources.push_back(merge);
-        }
-        for (const YamlNode* source : sources) {
-          if (source->kind != YamlNode::Kind::kMapping) return bad_input("<< needs a mapping").at(document.place(*source));
-          PAWL_ASSIGN(Json merged, yaml_value(document, *source));
-          for (auto it = merged.begin(); it != merged.end(); ++it) {
-            if (!object.contains(it.key())) object[it.key()] = it.value();
-          }
-        }
       }
       return object;
     }
   }
   return internal_error("unknown YAML kind");
+}
+
+std::optional<std::string> yaml_integer_digits(const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kScalar || node.type() != YamlNode::Type::kInt) return std::nullopt;
+  return integer_digits(node.text);
 }
 
 std::string yaml_scalar(std::string_view text) {

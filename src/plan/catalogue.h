@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct Recipe {
   std::string key;
   std::string file;                       ///< path of the master file
   const codec::YamlNode* node = nullptr;  ///< its mapping; owned by the catalogue
-  codec::Json config;                     ///< raw values, in file order
+  codec::Json config;                     ///< raw values, in file order; null when the entry is no mapping
 
   [[nodiscard]] std::string text(const char* name) const;  ///< a config-level text, empty when absent
   [[nodiscard]] std::string image() const { return text("image"); }
@@ -42,12 +43,28 @@ struct Recipe {
   [[nodiscard]] std::string runner() const { return text("runner"); }
 };
 
+/// What runners.yaml says of one label's machines.
+struct Hardware {
+  std::int64_t dram_mib = 0;  ///< memory of one node that offloading may use
+  std::int64_t gpus_per_node = 0;
+};
+
+/// Something that is wrong with the files before any entry is looked into (M-01 to M-04, unreadable YAML).
+struct LoadProblem {
+  std::string rule;    ///< id of the contract, "yaml" for text that is no YAML, "value" for values beyond our limits
+  std::string config;  ///< config key, when it is about one
+  Error error;
+};
+
 /// The loaded master files. Movable, not copyable: recipes point into it.
 class Catalogue {
  public:
   /// `texts`: path → bytes of every file of the layout. Errors carry file, line and column: YAML that cannot be read, a
   /// top level or an entry that is no mapping, a key with `*`, a key in two files.
+  /// The runners file may be missing among the texts: then no label has nodes or hardware.
   static Result<Catalogue> read(const Layout& layout, const std::map<std::string, std::string>& texts);
+  /// The same, but goes on after what is wrong: what could be read is there, the rest is said in `problems`.
+  static Catalogue read_leniently(const Layout& layout, const std::map<std::string, std::string>& texts, std::vector<LoadProblem>& problems);
 
   Catalogue(Catalogue&&) = default;
   Catalogue& operator=(Catalogue&&) = default;
@@ -62,12 +79,25 @@ class Catalogue {
   /// The place of a node of this recipe's file, for errors.
   [[nodiscard]] SourcePlace place(const Recipe& recipe, const codec::YamlNode& node) const;
   [[nodiscard]] const codec::YamlDocument& document(const std::string& file) const;
+  /// The runners file; null when it was not among the texts or is no YAML.
+  [[nodiscard]] const codec::YamlDocument* runners() const { return runners_.get(); }
+  /// The nodes of a label, null when runners.yaml has no such label.
+  [[nodiscard]] const std::vector<std::string>* nodes(const std::string& label) const;
+  /// The hardware of a label, null when runners.yaml has none for exactly this label.
+  [[nodiscard]] const Hardware* hardware(const std::string& label) const;
 
  private:
   Catalogue() = default;
   Layout layout_;
   std::vector<std::pair<std::string, std::unique_ptr<codec::YamlDocument>>> documents_;  ///< by path
   std::vector<Recipe> recipes_;
+  std::unordered_map<std::string, std::size_t> index_;  ///< config key → its recipe
+  std::unique_ptr<codec::YamlDocument> runners_;
+  std::unordered_map<std::string, std::vector<std::string>> labels_;
+  std::unordered_map<std::string, Hardware> hardware_;
+
+  void take_master(const std::string& master, const std::string& bytes, std::vector<LoadProblem>& problems);
+  void take_runners(const std::string& bytes, std::vector<LoadProblem>& problems);
 };
 
 /// "SGLang" for `sglang` and `dynamo-sglang`, "vLLM", "TensorRT-LLM", …; the framework itself when it has no such name.

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "codec/json.h"
 #include "plan/catalogue.h"
+#include "plan/concurrency.h"
 
 namespace pawl::plan {
 
@@ -16,9 +17,8 @@ enum class EvalMode {
   kEvalsOnly  ///< `--evals-only`: the selected rows alone, with `eval-only: true`
 };
 
-/// The matrix rows of these recipes, in the contract's order and key order: `test-config --config-keys …` of
-/// recipes-matrix-changelog 6 to 9. Fixed sequence lengths on one or several nodes are expanded; a scenario or key that
-/// this expansion does not know is refused by name, with its place.
+/// The matrix rows of these recipes, in the contract's order and key order: the generator (generator.h) on recipes already
+/// chosen, both scenarios. These recipes alone are validated; the error is their first violation, with its place.
 [[nodiscard]] Result<std::vector<codec::Json>> expand(const Catalogue& catalogue, const std::vector<const Recipe*>& recipes, EvalMode mode);
 
 /// What a smoke run measures (upgrade-loop 12): the lowest concurrency of every deployment shape, and one eval.
@@ -34,8 +34,5 @@ enum class SmokeEval {
 };
 
 [[nodiscard]] SmokeSelection select_smoke(const std::vector<codec::Json>& points, const std::vector<codec::Json>& evals, SmokeEval where);
-
-/// The concurrencies of a range: from start, times step, the end always last (7.2). Requires 0 < start ≤ end, step > 1.
-[[nodiscard]] std::vector<std::int64_t> concurrency_range(std::int64_t start, std::int64_t end, std::int64_t step);
 
 }  // namespace pawl::plan

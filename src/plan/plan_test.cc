@@ -1,51 +1,23 @@
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include "model/point.h"
 #include "plan/catalogue.h"
 #include "plan/expansion.h"
 #include "plan/image_edit.h"
+#include "plan/testing/shared_data.h"
 
 namespace pawl::plan {
 namespace {
 
 using codec::Json;
 
-const std::filesystem::path kShared = std::filesystem::path(PAWL_SOURCE_DIR) / ".." / "shared";
+using testing::kShared;
+using testing::of_text;
+using testing::slurp;
+using testing::unzip;
 
-std::string slurp(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::string unzip(const std::filesystem::path& path) {
-  std::string text;
-  FILE* pipe = ::popen(("gzip -dc '" + path.string() + "'").c_str(), "r");
-  char buffer[1 << 16];
-  for (std::size_t n = 0; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) text.append(buffer, n);
-  ::pclose(pipe);
-  return text;
-}
-
-Catalogue load(const std::filesystem::path& folder, const std::string& prefix = "configs/") {
-  Layout layout{"test", {prefix + "amd-master.yaml", prefix + "nvidia-master.yaml"}, prefix + "runners.yaml", "perf-changelog.yaml"};
-  std::map<std::string, std::string> texts;
-  for (const std::string& master : layout.masters) texts[master] = slurp(folder / master);
-  auto catalogue = Catalogue::read(layout, texts);
-  EXPECT_TRUE(catalogue) << catalogue.error().message;
-  return std::move(*catalogue);
-}
-
-Catalogue of_text(const std::string& yaml) {
-  auto catalogue = Catalogue::read({"test", {"m.yaml"}, "r.yaml", "c.yaml"}, {{"m.yaml", yaml}});
-  EXPECT_TRUE(catalogue) << catalogue.error().message;
-  return std::move(*catalogue);
+Catalogue load(const std::filesystem::path& folder) {
+  return testing::load(folder, {"configs/amd-master.yaml", "configs/nvidia-master.yaml"}, "configs/runners.yaml");
 }
 
 const char* kSmall = R"(# comment 中文

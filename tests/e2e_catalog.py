@@ -1,0 +1,104 @@
+"""pawl catalog, pawl matrix and pawl priority: the reference's own outputs byte for byte, every violation with its place, exit statuses."""
+import gzip
+import json
+import shutil
+import subprocess
+
+from pawl_e2e import ENV, PAWL, ROOT, prove, run, run_json, scratch
+
+REAL = ROOT.parent / "shared/data/inferencex"
+GOLDEN = REAL / "golden"
+DEMO = ROOT / "data/demo"
+REFERENCE = ("--config-files", REAL / "configs/amd-master.yaml", REAL / "configs/nvidia-master.yaml", "--runner-config", REAL / "configs/runners.yaml")
+
+
+def output(*args, status=0, stdin=None):
+    done = subprocess.run([str(a) for a in (PAWL, *args)], capture_output=True, env=ENV, input=stdin)
+    assert done.returncode == status, (args, done.returncode, done.stderr.decode())
+    return done.stdout
+
+
+def golden(name):
+    path = GOLDEN / name
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def full_sweeps_equal_the_reference():
+    if not REAL.exists():
+        print("  no ../shared/data beside the project: skipped")
+        return
+    for flags, name in [((), "default"), (("--no-evals",), "no-evals"), (("--evals-only",), "evals-only"), (("--all-evals",), "all-evals"),
+                        ("--single-node --seq-lens 8k1k --min-conc 6 --max-conc 200 --max-tp 4 --max-ep 4 --step-size 3".split(), "filtered")]:
+        assert output("matrix", "full-sweep", *REFERENCE, *flags) == golden(f"full-sweep.{name}.json.gz"), name
+    assert output("matrix", "test-config", *REFERENCE, "--config-keys", "*", "--no-evals") == golden("full-sweep.no-evals.json.gz")
+
+
+def priorities_equal_the_reference():
+    if not REAL.exists():
+        return
+    args = ("priority", "--policy", REAL / "configs/ci-priority.yaml", "--event-name", "push", "--queue-namespace", "100:1", "--labels-json", "null", "--pr-number", "0")
+    wanted = golden("changelog.843c6254.priority.json")
+    assert output(*args, "--input", GOLDEN / "changelog.843c6254.json") == wanted
+    assert output(*args, stdin=golden("changelog.843c6254.json")) == wanted
+
+
+def views_of_a_matrix():
+    args = ("matrix", "full-sweep", "--catalog", DEMO)
+    rows = json.loads(output(*args))
+    count = run_json(PAWL, *args, "--count", schema="pawl.matrix-count/1")
+    assert count["rows"] == len(rows) and count["evals"] == sum(row["run-eval"] for row in rows)
+    assert len(output(*args, "--table").decode().splitlines()) == len(rows) + 1
+    assert len(json.loads(output(*args, "--trim-conc"))) < len(rows)
+    assert json.loads(output(*args, "--smoke"))
+    first = run_json(PAWL, *args, "--explain", "1", schema="pawl.matrix-explain/1")["rows"][0]
+    line = (DEMO / first["file"].split("demo/")[-1]).read_text().splitlines()[first["entry_line"] - 1]
+    assert line == first["text"] and ("tp" in line or "-" in line)
+
+
+def refusals_have_their_exit_status():
+    args = ("matrix", "full-sweep", "--catalog", DEMO)
+    output(*args, "--step-size", "1", status=2)
+    output(*args, "--min-conc", "16", "--max-conc", "8", status=2)
+    output(*args, "--no-evals", "--all-evals", status=2)
+    output(*args, "--no-evals", "--evals-only", status=2)
+    output("matrix", "full-sweep", status=2)
+    assert not output(*args, "--runner-type", "nosuch", status=3)
+    assert not output("matrix", "test-config", "--catalog", DEMO, "--config-keys", "zz*", status=3)
+    assert not output("matrix", "full-sweep", "--config-files", "nowhere.yaml", status=3)
+
+
+def check_reports_every_violation(tmp):
+    assert run_json(PAWL, "catalog", "check", "--catalog", DEMO, schema="pawl.catalog-check/1") == {"schema": "pawl.catalog-check/1", "ok": True, "violations": []}
+    broken = tmp / "broken"
+    shutil.copytree(DEMO, broken)
+    master = next(broken.glob("configs/nvidia-master.yaml"))
+    text = master.read_text()
+    text = text.replace("precision:", "precison:", 1).replace("multinode: false", "multinode: 7", 1) + "other: []\n"
+    master.write_text(text)
+    found = json.loads(output("catalog", "check", "--catalog", broken, "--json", status=1))["violations"]
+    assert any(v["nearest"] == "precision" and v["line"] > 0 and v["column"] > 0 and v["file"].endswith("nvidia-master.yaml") for v in found if "nearest" in v), found
+    assert any(v["config"] == "other" for v in found)
+    sarif = json.loads(output("catalog", "check", "--catalog", broken, "--format", "sarif", status=1))
+    assert sarif["version"] == "2.1.0" and len(sarif["runs"][0]["results"]) == len(found)
+    github = output("catalog", "check", "--catalog", broken, "--format", "github", status=1).decode().splitlines()
+    assert len(github) == len(found) and all(line.startswith("::error file=") for line in github)
+    assert f"{len(found)} violations" in output("catalog", "check", "--catalog", broken, status=1).decode()
+    master.write_text("a:\t1\n")
+    assert "tab" in output("catalog", "check", "--catalog", broken, status=1).decode()
+
+
+def show_has_the_text_of_a_recipe():
+    key = run_json(PAWL, "catalog", "list", "--catalog", DEMO, schema="pawl.recipes/1")["recipes"][0]["key"]
+    shown = run_json(PAWL, "catalog", "show", key, "--catalog", DEMO, schema="pawl.recipe/1")
+    assert shown["key"] == key and shown["line"] > 0 and shown["points"] > 0 and shown["violations"] == 0
+    text = output("catalog", "show", key, "--catalog", DEMO).decode()
+    assert key in text and "search-space" in text
+    output("catalog", "show", "nosuch", "--catalog", DEMO, status=3)
+
+
+with scratch() as tmp:
+    def check_reports_every_violation_of_a_broken_catalogue():
+        check_reports_every_violation(tmp)
+
+    prove(full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
+          check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe)
