@@ -46,7 +46,7 @@ def cases(tmp, taken_port):
         Case("scale that is no number", "demo --scale abc", 2, "--scale abc", "1/32"),
         Case("unknown recipe, near", f"{plan} --recipe demo-fp8-h200-sglan", 3, "no recipe 'demo-fp8-h200-sglan'", "did you mean demo-fp8-h200-sglang?"),
         Case("unknown recipe", f"{plan} --recipe zzz", 3, "no recipe 'zzz'", "pawl catalog list"),
-        Case("broken YAML", f"{upgrade.replace('/catalog', '/broken')}", 3, "nvidia-master.yaml", "", place=True),
+        Case("broken YAML", f"{upgrade.replace('/catalog', '/broken')}", 3, "nvidia-master.yaml", "mend the line", place=True),
         Case("folder that is not there", f"{upgrade.replace('/catalog', '/nowhere')}", 3, "nowhere does not exist", ""),
         Case("folder without a catalogue", f"{upgrade.replace('/catalog', '/empty')}", 3, "holds no recipe catalogue", "configs/runners.yaml"),
         Case("image with a blank", f"{plan[:-3]}a%b --recipe demo-fp8-h200-sglang", 3, "'a b' is not an image", "repository:tag"),

@@ -24,6 +24,7 @@ constexpr std::size_t kBytesMax = 64u << 20;
 constexpr int kDepthMax = 300;
 constexpr std::size_t kNodesMax = 1'000'000;
 constexpr std::size_t kStandInsMax = 16;
+constexpr const char* kMend = "mend the line that is shown; what is missing may stand just above it";
 
 /// Maps libyaml's marks to bytes. Its `index` counts characters after the byte-order mark; ASCII files need no table.
 class ByteIndex {
@@ -123,12 +124,12 @@ class Reader {
 
   Error failure(const std::string& what, const yaml_mark_t& mark) const {
     const int line = static_cast<int>(mark.line) + 1;
-    return bad_input("not valid YAML: " + what).at({doc_.name, line, static_cast<int>(mark.column) + 1, line_text(doc_.bytes, line)});
+    return bad_input("not valid YAML: " + what).at({doc_.name, line, static_cast<int>(mark.column) + 1, line_text(doc_.bytes, line)}).advise(kMend);
   }
 
   Error failure_at(std::size_t byte, const std::string& what) const {
     const LineColumn at = locate(doc_.bytes, byte);
-    return bad_input("not valid YAML: " + what).at({doc_.name, at.line, at.column, line_text(doc_.bytes, at.line)});
+    return bad_input("not valid YAML: " + what).at({doc_.name, at.line, at.column, line_text(doc_.bytes, at.line)}).advise(kMend);
   }
 
   std::size_t first_bad_byte() const {

@@ -25,7 +25,7 @@ constexpr std::size_t kEvidenceLines = 20;
 constexpr std::size_t kLineMax = 1000;
 constexpr Seconds kGrace{2};
 constexpr Seconds kProbeLimit{2};
-constexpr Nanos kProbePauseMax = Millis{250};
+constexpr Nanos kProbePauseMax = Millis{100};
 
 /// A port that nobody listens on now. Somebody may take it before the engine does; the engine then ends with its own
 /// message about it.
