@@ -25,21 +25,25 @@ class Signals {
  public:
   Signals() {
     sigemptyset(&set_);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGTERM);
+    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) sigaddset(&set_, signal);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     watcher_ = std::jthread([this](std::stop_token own) {
-      int seen = 0;
-      while (!own.stop_requested()) {
-        const timespec tick{0, 100'000'000};
-        if (sigtimedwait(&set_, nullptr, &tick) < 0) continue;
+      int seen = 0, signal = 0;
+      while (sigwait(&set_, &signal) == 0 && !own.stop_requested()) {
+        if (signal == SIGUSR1) continue;  // only our own destructor has a use for it
         if (++seen > 1) ::_exit(static_cast<int>(ExitStatus::kInterrupted));
         if (::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\nstopping: ending what was started (once more to leave at once)\n");
         source_.request_stop();
       }
     });
   }
+  ~Signals() {
+    watcher_.request_stop();
+    pthread_kill(watcher_.native_handle(), SIGUSR1);  // a command must not wait for a tick to end
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
   [[nodiscard]] std::stop_token token() const { return source_.get_token(); }
 
  private:
