@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 
-from pawl_e2e import ROOT, free_port, processes_of, prove, run, running, scratch, wait_for
+from pawl_e2e import ENV, ROOT, free_port, get, processes_of, prove, run, running, scratch, wait_for
 
 BENCH = "--model m --concurrency 1 --isl 4 --osl 4"
 
@@ -155,6 +155,37 @@ with scratch() as tmp, socket.socket() as taken, contextlib.ExitStack() as stack
         assert failure["evidence"] == ["error: no such device"], failure
         print(f"| engine that dies at start | 6 | {failure['message']} | last log lines: {failure['evidence']} |")
 
+    def clock_that_jumps():
+        """The calendar clock of the bench alone goes back an hour in the middle of its run."""
+        if shutil.which("cc") is None:
+            print("  skipped: clock that jumps: there is no C compiler")
+            return
+        (tmp / "step.c").write_text("""
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <time.h>
+            int clock_gettime(clockid_t id, struct timespec *t) {
+              static int (*real)(clockid_t, struct timespec *);
+              static struct timespec start;
+              if (!real) { *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime"); real(CLOCK_MONOTONIC, &start); }
+              int rc = real(id, t);
+              struct timespec now;
+              real(CLOCK_MONOTONIC, &now);
+              if (id == CLOCK_REALTIME && (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 > 1500) t->tv_sec -= 3600;
+              return rc;
+            }""")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp / "step.so", tmp / "step.c", "-ldl"], check=True)
+        port = free_port()
+        with running(pawl, "twin", "--port", port, "--profile", "generic-new", "--tp", "2", "--served-model-name", "m", log=tmp / "twin.log"):
+            wait_for("the twin", lambda: get(f"http://127.0.0.1:{port}/health")[0] == 200)
+            command = [pawl, "bench", "--url", f"http://127.0.0.1:{port}", "--model", "m", "--concurrency", "2", "--isl", "64", "--osl", "64", "--requests", "16",
+                       "--warmups", "1", "--progress", "none", "--json"]
+            done = subprocess.run(command, capture_output=True, text=True, env=ENV | {"LD_PRELOAD": str(tmp / "step.so")}, timeout=60)
+        result = json.loads(done.stdout)
+        (reason,) = [r for r in result["reasons"] if r["code"] == "clock-step"]
+        assert result["verdict"] in ("SUSPECT", "INVALID") and result["counts"]["ok"] == 16, result
+        print(f"| clock that jumps | {done.returncode} | {result['verdict']}: {reason['text']} | the numbers say so themselves |")
+
     def on_a_mount(name, options, remount, expected):
         """A demo in a file system of its own, with little room or none to write."""
         if os.geteuid() != 0:
@@ -183,4 +214,4 @@ with scratch() as tmp, socket.socket() as taken, contextlib.ExitStack() as stack
 
     print("| input | exit status | message | remedy |\n| --- | ---: | --- | --- |")
     prove(*(one_case(pawl, tmp, case) for case in cases(tmp, taken.getsockname()[1])), listings_work_while_another_pawl_works,
-          first_pawl_ends_what_it_started_on_sigterm, engine_that_never_becomes_ready, engine_that_dies_at_start, disk_full, read_only_workspace)
+          first_pawl_ends_what_it_started_on_sigterm, engine_that_never_becomes_ready, engine_that_dies_at_start, clock_that_jumps, disk_full, read_only_workspace)

@@ -70,7 +70,7 @@ void judge(const LoadRequest& load, model::BenchResult& result, const std::strin
     add(fatal, "lag", fmt::format("this client sent late: lag p99 {:.2f} ms, limit {} ms", lag->second.p99, fatal ? kLagInvalidMs : kLagSuspectMs));
   }
   if (result.flags.contains("clock_steps")) {
-    add(false, "clock-step", fmt::format("the calendar clock was set during the run ({} times): receive times may be off", result.flags["clock_steps"]));
+    add(false, "clock-step", fmt::format("the calendar clock was set during the run ({} times): receive times may be off; measure again", result.flags["clock_steps"]));
   }
   if (const double share = share_of_ok("osl_mismatch"); share > kShareSuspect) {
     add(false, "osl-mismatch", fmt::format("{:.1f} % of the answers are not as long as asked", share * 100));
