@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/result.h"
 #include "io/progress.h"
 #include "model/bench_result.h"
+#include "workload/workload.h"
 
 namespace pawl::loadgen {
 
@@ -20,9 +22,10 @@ struct LoadRequest {
   double range_ratio = 1;              ///< lengths uniform over [int(L·r), L], at least 1; r = 1: fixed (InferenceX rule)
   std::int64_t concurrency = 1;
   std::int64_t requests = 10;
-  std::int64_t warmups = 0;         ///< before the measured phase, counted nowhere
-  std::int64_t seed = 0;            ///< same seed, same prompts and lengths
-  std::int64_t vocabulary = 30000;  ///< token ids are drawn from [100, vocabulary)
+  std::int64_t warmups = 0;                            ///< before the measured phase, counted nowhere
+  std::int64_t seed = 0;                               ///< same seed, same prompts and lengths
+  std::int64_t vocabulary = 30000;                     ///< token ids are drawn from [100, vocabulary)
+  std::shared_ptr<const workload::Workload> workload;  ///< where prompts come from; empty: random ones of the five fields above
   bool ignore_eos = true;
   double request_timeout_s = 600;
   std::optional<std::string> bearer;  ///< sent, never logged or stored
