@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -34,15 +35,24 @@ Error sql_error(sqlite3* handle, std::string_view doing) {
   }
 }
 
+/// Prepared statements that wait to be used again.
+constexpr std::size_t kIdleStatementsMax = 64;
+
+/// A prepared statement while it is used; afterwards it is kept for the next time.
 class Statement {
  public:
-  explicit Statement(sqlite3_stmt* raw) : raw_(raw) {}
+  Statement(std::map<std::string, sqlite3_stmt*, std::less<>>& idle, std::string_view sql, sqlite3_stmt* raw) : idle_(idle), sql_(sql), raw_(raw) {}
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
-  ~Statement() { sqlite3_finalize(raw_); }
-  [[nodiscard]] sqlite3_stmt* get() const { return raw_; }
+  ~Statement() {
+    sqlite3_reset(raw_);
+    sqlite3_clear_bindings(raw_);
+    if (idle_.size() >= kIdleStatementsMax || !idle_.emplace(sql_, raw_).second) sqlite3_finalize(raw_);
+  }
 
  private:
+  std::map<std::string, sqlite3_stmt*, std::less<>>& idle_;
+  std::string_view sql_;
   sqlite3_stmt* raw_;
 };
 
@@ -78,13 +88,17 @@ std::string Row::text(int column) const {
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
 
-Database::Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), depth_(other.depth_) {}
+Database::Database(Database&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), depth_(other.depth_), idle_(std::exchange(other.idle_, {})) {}
 Database& Database::operator=(Database&& other) noexcept {
   std::swap(handle_, other.handle_);
   std::swap(depth_, other.depth_);
+  std::swap(idle_, other.idle_);
   return *this;
 }
-Database::~Database() { sqlite3_close(handle_); }
+Database::~Database() {
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+  sqlite3_close(handle_);
+}
 
 Result<Database> Database::open(const std::filesystem::path& file, const std::vector<Schema>& schemas) {
   sqlite3* raw = nullptr;
@@ -148,8 +162,13 @@ Status Database::migrate(const std::vector<Schema>& schemas) {
 
 Status Database::query(std::string_view sql, const std::vector<Value>& values, const std::function<Status(const Row&)>& each) {
   sqlite3_stmt* raw = nullptr;
-  if (sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK) return sql_error(handle_, sql);
-  const Statement statement(raw);
+  if (const auto known = idle_.find(sql); known != idle_.end()) {
+    raw = known->second;
+    idle_.erase(known);
+  } else if (sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK) {
+    return sql_error(handle_, sql);
+  }
+  const Statement statement(idle_, sql, raw);
   PAWL_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(values.size()));
   bind(raw, values);
   for (;;) {

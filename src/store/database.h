@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +84,7 @@ class Database {
 
   sqlite3* handle_ = nullptr;
   int depth_ = 0;
+  std::map<std::string, sqlite3_stmt*, std::less<>> idle_;  ///< prepared before, by their text
 };
 
 }  // namespace pawl::store
