@@ -89,7 +89,7 @@ endfunction()
 
 # Unit tests of effects need the real world of posix.
 set(PAWL_TEST_USES_steward forge results)
-foreach(module http exec store loadgen evals forge results runner steward service twin)
+foreach(module http exec store loadgen evals forge results runner steward service twin upstream)
   list(APPEND PAWL_TEST_USES_${module} posix)
 endforeach()
 # ── L0 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -129,6 +129,7 @@ pawl_module(loadgen   LEVEL 30 USES base io codec model stats wire workload)
 pawl_module(evals     LEVEL 40 USES base io codec model stats http)
 pawl_module(forge     LEVEL 40 USES base io codec model domain store EXTERNAL git2)
 pawl_module(results   LEVEL 40 USES base io codec model domain store)
+pawl_module(upstream  LEVEL 40 USES base io codec model plan playbook EXTERNAL python_grammar archive git2)
 # ── L5 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(service   LEVEL 50 USES base io codec model compare report http store results EXTERNAL md4c)
 pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)

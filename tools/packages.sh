@@ -44,6 +44,12 @@ install_packages() {  # SECTION…
   echo "Installed."
 }
 
+# The packages of [build], and npm where the Python grammar still has to be fetched and no other npm is there.
+install_build_packages() {  # SECTION… (more than build)
+  install_packages build "$@" || return
+  if ! command -v npm >/dev/null 2>&1 && ! bash "$ROOT/tools/grammar.sh" >/dev/null 2>&1; then install_packages grammar || return; fi
+}
+
 # Processes to compile with: all cores, but at most one for each 1.5 GiB of free memory, which one of them may need.
 jobs_to_use() {
   local cores memory_kib fit
