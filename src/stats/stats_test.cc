@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stats/interval.h"
+#include "stats/log_histogram.h"
 #include "stats/moments.h"
 #include "stats/percentile.h"
 
@@ -84,6 +85,58 @@ TEST(MedianInterval, StaysQuickAndNarrowForAMillionValues) {
   ASSERT_TRUE(ranks.low && ranks.high);
   EXPECT_NEAR(static_cast<double>(*ranks.low), 500'000 - 980, 3);
   EXPECT_NEAR(static_cast<double>(*ranks.high), 500'000 + 981, 3);
+}
+
+TEST(LogHistogram, StaysWithinATenthOfAPercentOfTheExactValues) {
+  LogHistogram histogram;
+  std::vector<double> values;
+  std::uint64_t state = 1;
+  long double sum = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    const auto value = static_cast<std::int64_t>(state >> (20 + (state >> 32) % 40));  // magnitudes from 2⁴ to 2⁴⁴
+    histogram.add(value);
+    values.push_back(static_cast<double>(value));
+    sum += static_cast<long double>(value);
+  }
+  std::ranges::sort(values);
+  for (const double p : {0.0, 0.1, 5.0, 50.0, 90.0, 99.0, 99.9, 100.0}) {
+    const double exact = percentile_sorted(values, p);
+    EXPECT_NEAR(histogram.percentile(p), exact, exact * 0.001) << p;
+  }
+  EXPECT_EQ(histogram.min(), values.front());
+  EXPECT_EQ(histogram.max(), values.back());
+  EXPECT_EQ(histogram.sum(), static_cast<double>(sum));
+  EXPECT_NEAR(histogram.population_std(), population_std(values), population_std(values) * 0.001);
+}
+
+TEST(LogHistogram, IsExactBelowAThousandAndSaysNothingOfNothing) {
+  LogHistogram histogram;
+  EXPECT_TRUE(std::isnan(histogram.percentile(50)));
+  EXPECT_TRUE(std::isnan(histogram.mean()));
+  histogram.add(-5);
+  histogram.add(7, 2);
+  histogram.add(1023);
+  EXPECT_EQ(histogram.percentile(0), 0);
+  EXPECT_EQ(histogram.percentile(50), 7);
+  EXPECT_EQ(histogram.max(), 1023);
+  EXPECT_EQ(histogram.count_above(7), 1);
+  EXPECT_EQ(histogram.count(), 4);
+}
+
+TEST(LogHistogram, MergesWithoutLoss) {
+  LogHistogram whole, left, right;
+  for (std::int64_t i = 1; i < 100'000'000; i = i * 5 / 4 + 1) {
+    whole.add(i, 3);
+    (i % 2 == 0 ? left : right).add(i, 3);
+  }
+  left.merge(right);
+  left.merge(LogHistogram());
+  for (double p = 0; p <= 100; p += 2.5) EXPECT_EQ(left.percentile(p), whole.percentile(p));
+  EXPECT_EQ(left.count(), whole.count());
+  EXPECT_EQ(left.min(), whole.min());
+  EXPECT_EQ(left.max(), whole.max());
+  EXPECT_EQ(left.sum(), whole.sum());
 }
 
 }  // namespace
