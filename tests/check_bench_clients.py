@@ -1,0 +1,79 @@
+"""bench/clients: files of stamps are read as written down, and errors against the truth are computed as its README says."""
+import json
+import struct
+import sys
+
+from pawl_e2e import ROOT, prove, scratch
+
+sys.path.insert(0, str(ROOT / "bench/clients"))
+import stamps  # noqa: E402
+
+
+def record(at_ns, request, event, kind, flags=0, value=0):
+    return struct.pack("<qIIHHI", at_ns, request, event, kind, flags, value)
+
+
+def write(path, meta, records):
+    text = json.dumps(meta).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(b"PAWLSTMP" + struct.pack("<II", 1, len(text)) + text + b"".join(records))
+
+
+def name(request, text):
+    raw = text.encode()
+    return record(0, request, 0, 4, value=len(raw)) + raw + b"\0" * (-len(raw) % 24)
+
+
+MS = 1_000_000
+
+with scratch() as tmp:
+
+    def two_requests_with_long_and_short_names():
+        path = tmp / "truth.stamps"
+        write(path, {"program": "stamp_server"}, [
+            record(10 * MS, 0, 0, 1, value=5), name(0, "a" * 24), record(20 * MS, 1, 0, 1), name(1, "short"),
+            record(30 * MS, 0, 0, 2), record(42 * MS, 0, 1, 2, flags=2), record(43 * MS, 0, 0, 3), record(50 * MS, 1, 0, 2), record(51 * MS, 1, 0, 3)])
+        meta, requests = stamps.read(path)
+        assert meta == {"program": "stamp_server"} and list(requests) == [0, 1], (meta, requests)
+        assert (requests[0].name, requests[1].name, requests[0].connection, requests[0].flags) == ("a" * 24, "short", 5, 2)
+        assert requests[0].ttft_ms == 20 and requests[0].gaps_ms == [12] and requests[1].done == 51 * MS
+
+    def a_broken_file_is_refused():
+        path = tmp / "broken.stamps"
+        for records, says in (([record(0, 0, 1, 2)], "event 1 follows 0"), ([record(0, 0, 0, 9)], "unknown kind 9")):
+            write(path, {}, records)
+            try:
+                stamps.read(path)
+            except ValueError as error:
+                assert says in str(error), error
+            else:
+                raise AssertionError("taken")
+        path.write_bytes(b"{}")
+        try:
+            stamps.read(path)
+        except ValueError as error:
+            assert "not a file of stamps" in str(error)
+        else:
+            raise AssertionError("taken")
+
+    def errors_are_signed_in_the_mean_and_absolute_in_the_tail():
+        truth = {n: stamps.Request(start=n * MS, events=[(n + 100) * MS, (n + 110) * MS], done=(n + 111) * MS, name=f"id{n}") for n in range(4)}
+        said = [stamps.Said(("name", "id0"), 103.0, [9.0]), stamps.Said(("text", 1), 99.0, [10.5]), stamps.Said(("name", "id2"), 101.0, [10.0, 1.0]),
+                stamps.Said(("name", "nobody"), 1.0)]
+        got = stamps.compare(truth, said, streams=1)
+        assert (got["joined"], got["unmatched"], got["gap_lists_of_other_length"]) == (3, 1, 1), got
+        assert got["ttft_error_mean_ms"] == 1.0 and abs(got["ttft_error_p99_ms"] - 2.96) < 1e-9, got  # errors 3, -1, 1
+        assert got["ttft_error_after_mean_ms"] == 0.0 and got["ttft_error_after_p99_ms"] == 1.0, got
+        assert got["gap_error_p50_ms"] == 0.75 and abs(got["gap_error_p99_ms"] - 0.995) < 1e-9, got
+
+    def load_counts_answers_in_work_after_the_opening():
+        # Two streams; the second refill comes 50 ms late: between 0 and 250 ms, 450 of 500 stream-ms were busy.
+        spans = [(0, 100), (0, 150), (100, 250), (200, 300), (250, 350)]
+        truth = {n: stamps.Request(start=a * MS, events=[b * MS], done=b * MS) for n, (a, b) in enumerate(spans)}
+        assert abs(stamps.load_delivered(truth, 2) - 0.9) < 1e-9
+
+    def quantiles_are_those_of_numpy():
+        assert stamps.quantile([4, 1, 3, 2], 0.5) == 2.5 and stamps.quantile([], 0.5) is None and stamps.quantile([7], 0.99) == 7
+
+    prove(two_requests_with_long_and_short_names, a_broken_file_is_refused, errors_are_signed_in_the_mean_and_absolute_in_the_tail,
+          load_counts_answers_in_work_after_the_opening, quantiles_are_those_of_numpy)
