@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "backend/backend.h"
+#include "base/text.h"
 #include "cli.h"
 #include "codec/describe.h"
 #include "loadgen/load.h"
@@ -24,6 +26,14 @@ struct BenchFlags {
   double timeout_s = 600;
   std::filesystem::path output;
 };
+
+std::vector<std::string> backend_list() {
+  std::vector<std::string> names;
+  for (const backend::Backend* each : backend::all_backends()) names.emplace_back(each->name());
+  return names;
+}
+
+std::string backend_names() { return join(backend_list(), ", "); }
 
 std::string number(double value, int decimals = 2) { return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-"; }
 
@@ -100,8 +110,8 @@ void add_bench_command(Cli& cli) {
   auto bench = std::make_shared<BenchFlags>();
   app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed")->required();
   app->add_option("--model", bench->model, "Model name that the server knows")->required();
-  app->add_option("--backend", bench->backend, "openai: completions with token ids; openai-chat: chat completions with text")
-      ->check(CLI::IsMember({"openai", "openai-chat"}))
+  app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())
+      ->check(CLI::IsMember(backend_list()))
       ->capture_default_str();
   app->add_option("--concurrency", bench->concurrency, "Requests in flight")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));

@@ -136,7 +136,8 @@ void Driver::connected(Slot& slot) {
   slot.used = false;
   watch(slot, EPOLLIN);
   if (slot.exchange) {
-    slot.exchange->record().connect = mono_now() - slot.dial_at;
+    slot.exchange->record().conn_start = slot.dial_at;
+    slot.exchange->record().conn_end = mono_now();
     begin_sending(slot);
   }
 }

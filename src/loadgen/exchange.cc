@@ -122,7 +122,10 @@ void Exchange::abandon(Outcome outcome, std::string cls, std::string what, MonoT
 }
 
 void Exchange::interpret() {
-  for (Timed& item : std::exchange(waiting_, {})) tokens_.take(item.event, item.at, record_);
+  backend::EventFacts facts;
+  for (Timed& item : std::exchange(waiting_, {})) {
+    tokens_.take(item.event.name, item.event.data, item.event.done, item.event.terminated, item.at, Nanos(0), record_, facts);
+  }
   if (over() && !settled_) settle();
 }
 
@@ -132,15 +135,14 @@ void Exchange::settle() {
   if (sse_.keepalive_data() > 0) record_.flags["keepalive_data"] = sse_.keepalive_data();
   if (sse_.bytes_after_done() > 0) record_.flags["bytes_after_done"] = sse_.bytes_after_done();
   if (record_.failure.empty() && body_ == Body::kJson) {
-    tokens_.take_body(json_, record_);
+    backend::EventFacts facts;
+    tokens_.take_body(json_, record_, facts);
     if (record_.failure.empty()) ++record_.flags["not_streamed"];
   }
   json_ = {};
-  if (record_.failure.empty() && !tokens_.has_output()) record_.fail("empty_output", "no output token");
+  if (record_.failure.empty()) tokens_.finish(body_ == Body::kEvents, record_);
   if (record_.failure.empty()) {
     record_.outcome = Outcome::kOk;
-    if (body_ == Body::kEvents && !tokens_.done()) ++record_.flags["no_done"];
-    if (!tokens_.finished()) ++record_.flags["no_finish"];
   } else {
     record_.outcome = Outcome::kFailed;
     if (!first_bytes_.empty()) record_.detail += (record_.detail.empty() ? "" : ": ") + first_bytes_;

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/stream_reader.h"
 #include "loadgen/record.h"
-#include "loadgen/token_rules.h"
 #include "wire/http_response.h"
 #include "wire/sse.h"
 
@@ -15,7 +15,7 @@ namespace pawl::loadgen {
 /// the events mean is read later, by `interpret`, so that parsing delays no other receive.
 class Exchange {
  public:
-  Exchange(Protocol protocol, RequestRecord record) : record_(std::move(record)), tokens_(protocol) {}
+  Exchange(const backend::Backend& backend, RequestRecord record) : record_(std::move(record)), tokens_(backend) {}
 
   /// Takes bytes that were received at `at`. Returns how many belong to this answer: fewer only when it is complete.
   std::size_t on_bytes(std::string_view bytes, MonoTime at);
@@ -51,7 +51,7 @@ class Exchange {
   void settle();
 
   RequestRecord record_;
-  TokenReader tokens_;
+  backend::StreamReader tokens_;
   wire::HttpResponseReader http_;
   wire::SseReader sse_;
   Body body_ = Body::kUnknown;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/backend.h"
 #include "loadgen/driver.h"
 #include "loadgen/summary.h"
 #include "loadgen/target.h"
@@ -12,8 +13,10 @@ namespace pawl::loadgen {
 namespace {
 
 Status check(const LoadRequest& load) {
-  if (load.backend != "openai" && load.backend != "openai-chat") {
-    return bad_input("unknown backend \"" + load.backend + "\"", "known ones: openai, openai-chat");
+  if (backend::find_backend(load.backend) == nullptr) {
+    std::string known;
+    for (const backend::Backend* each : backend::all_backends()) known += (known.empty() ? "" : ", ") + std::string(each->name());
+    return bad_input("unknown backend \"" + load.backend + "\"", "known ones: " + known);
   }
   if (load.model.empty()) return bad_input("no model name");
   if (load.concurrency < 1 || load.concurrency > 1'000'000) return bad_input(fmt::format("concurrency {} is not between 1 and 1000000", load.concurrency));

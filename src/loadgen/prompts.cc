@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 
 #include "base/assert.h"
-#include "codec/json.h"
 #include "workload/random_workload.h"
 
 namespace pawl::loadgen {
 namespace {
 
 /// The random workload that a request describes by its lengths alone. Its lengths were checked with the request.
-std::shared_ptr<const workload::Workload> random_prompts(const LoadRequest& load, bool chat) {
+std::shared_ptr<const workload::Workload> random_prompts(const LoadRequest& load, const backend::Backend& backend) {
   workload::RandomOptions options;
-  options.form = chat ? workload::Form::kMessages : workload::Form::kIds;
+  options.form = backend.prompt_form();
   options.lengths = {workload::RangeProfile::kInferencex, load.isl, load.osl, load.range_ratio, 0};
   options.seed = load.seed;
   options.vocabulary = load.vocabulary;
@@ -24,16 +22,17 @@ std::shared_ptr<const workload::Workload> random_prompts(const LoadRequest& load
   return std::move(*made);
 }
 
-std::string json_text(const std::string& text) { return codec::write_json(codec::Json(text), codec::JsonForm::kCompactUtf8); }
-
 }  // namespace
 
 RequestBuilder::RequestBuilder(const LoadRequest& load, const Target& target)
     : load_(load),
-      workload_(load.workload ? load.workload : random_prompts(load, load.backend == "openai-chat")),
-      protocol_(load.backend == "openai-chat" ? Protocol::kChat : Protocol::kCompletions),
-      endpoint_(target.prefix + (protocol_ == Protocol::kChat ? "/v1/chat/completions" : "/v1/completions")),
-      model_(codec::write_json(codec::Json(load.model), codec::JsonForm::kCompactUtf8)) {
+      backend_(backend::find_backend(load.backend)) {
+  PAWL_ASSERT(backend_ != nullptr);  // checked with the request
+  workload_ = load.workload ? load.workload : random_prompts(load, *backend_);
+  options_.model = load.model;
+  options_.ignore_eos = load.ignore_eos;
+  options_.temperature = 0;
+  endpoint_ = target.prefix + backend_->path(options_);
   head_start_ = fmt::format(
       "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: pawl-bench\r\nAccept: text/event-stream, application/json\r\nAccept-Encoding: identity\r\n"
       "Content-Type: application/json\r\n",
@@ -48,31 +47,14 @@ PlannedRequest RequestBuilder::build(Phase phase, std::int64_t index) const {
   planned.record.asked_output = prompt.osl;
   planned.record.input_exact = prompt.input_exact;
   planned.record.ignores_eos = load_.ignore_eos;
+  planned.record.index = index;
+  planned.record.session = prompt.session;
+  planned.record.turn = prompt.turn;
+  planned.record.phase = phase;
 
   std::string body;
   body.reserve(prompt.ids.size() * 7 + prompt.text.size() + 512);
-  auto out = std::back_inserter(body);
-  fmt::format_to(out, R"({{"model":{},)", model_);
-  if (protocol_ == Protocol::kCompletions) {
-    if (prompt.ids.empty()) {
-      fmt::format_to(out, R"("prompt":{},"max_tokens":{})", json_text(prompt.text), prompt.osl);
-    } else {
-      body += R"("prompt":[)";
-      for (std::size_t i = 0; i < prompt.ids.size(); ++i) fmt::format_to(out, "{}{}", i == 0 ? "" : ",", prompt.ids[i]);
-      fmt::format_to(out, R"(],"max_tokens":{})", prompt.osl);
-    }
-  } else {
-    body += R"("messages":[)";
-    if (prompt.messages.empty()) fmt::format_to(out, R"({{"role":"user","content":{}}})", json_text(prompt.text));
-    for (std::size_t i = 0; i < prompt.messages.size(); ++i) {
-      const workload::Message& message = prompt.messages[i];
-      fmt::format_to(out, R"({}{{"role":{},"content":{}}})", i == 0 ? "" : ",", json_text(message.role), json_text(message.content));
-    }
-    fmt::format_to(out, R"(],"max_completion_tokens":{})", prompt.osl);
-  }
-  body += R"(,"temperature":0,"stream":true,"stream_options":{"include_usage":true})";
-  if (load_.ignore_eos) body += R"(,"ignore_eos":true)";
-  body += '}';
+  backend_->write_body(prompt, options_, body);
   planned.bytes = fmt::format("{}X-Request-Id: pawl-{}-{}-{}\r\nContent-Length: {}\r\n\r\n{}", head_start_, load_.seed, phase == Phase::kWarmup ? "w" : "m",
                               index, body.size(), body);
   return planned;

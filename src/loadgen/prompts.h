@@ -4,14 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "backend/backend.h"
 #include "loadgen/load.h"
 #include "loadgen/record.h"
 #include "loadgen/target.h"
 #include "workload/workload.h"
 
 namespace pawl::loadgen {
-
-enum class Phase { kWarmup, kMeasured };
 
 /// A request ready to go out.
 struct PlannedRequest {
@@ -26,16 +25,16 @@ class RequestBuilder {
   /// Both must outlive the builder. Without a workload in `load` the prompts are random ones of its lengths.
   RequestBuilder(const LoadRequest& load, const Target& target);
   [[nodiscard]] PlannedRequest build(Phase phase, std::int64_t index) const;
-  [[nodiscard]] Protocol protocol() const { return protocol_; }
+  [[nodiscard]] const backend::Backend& protocol() const { return *backend_; }
   [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
  private:
   const LoadRequest& load_;
   std::shared_ptr<const workload::Workload> workload_;
-  Protocol protocol_;
+  const backend::Backend* backend_;
+  backend::BodyOptions options_;
   std::string endpoint_;    ///< path
   std::string head_start_;  ///< request line and the fields that never change
-  std::string model_;       ///< as a JSON text
 };
 
 }  // namespace pawl::loadgen

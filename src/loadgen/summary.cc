@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <optional>
 
-#include "loadgen/request_metrics.h"
+#include "measure/request_metrics.h"
 #include "stats/interval.h"
 #include "stats/moments.h"
 #include "stats/percentile.h"
 
 namespace pawl::loadgen {
+
+using measure::input_tokens;
+using measure::output_tokens;
+using measure::OutputTokens;
+using measure::RequestMetrics;
 
 model::Distribution describe(std::vector<double> values) {
   model::Distribution out;
@@ -68,6 +73,15 @@ void count_outcome(const RequestRecord& record, model::BenchResult& result) {
     case Outcome::kTimeout:
       ++result.counts.timeout;
       break;
+    case Outcome::kCancelled:
+      ++result.counts.cancelled;
+      return;
+    case Outcome::kCensored:
+      ++result.counts.censored;
+      return;
+    case Outcome::kSkipped:
+      ++result.counts.skipped;
+      return;
   }
   ++result.failures[record.failure];
 }
@@ -84,14 +98,14 @@ void add_ok(const RequestRecord& record, const RequestMetrics& metrics, Samples&
   add(samples.ttft, metrics.ttft_ms);
   add(samples.tpot, metrics.tpot_ms);
   add(samples.e2el, metrics.e2el_ms);
-  samples.gap.insert(samples.gap.end(), metrics.gap_ms.begin(), metrics.gap_ms.end());
-  samples.itl.insert(samples.itl.end(), metrics.itl_ms.begin(), metrics.itl_ms.end());
-  result.flags["token_events"] += static_cast<std::int64_t>(record.tokens.size());
-  if (metrics.coalesced > 0) result.flags["coalesced_events"] += metrics.coalesced;
+  for (const measure::Sample& gap : metrics.gap) samples.gap.push_back(gap.ms);
+  for (const measure::Sample& itl : metrics.itl) samples.itl.push_back({itl.ms, itl.weight});
+  result.flags["token_events"] += metrics.token_events;
+  if (metrics.coalesced_events > 0) result.flags["coalesced_events"] += metrics.coalesced_events;
   if (metrics.single_burst) ++result.flags["single_burst"];
 
   const OutputTokens output = output_tokens(record);
-  ++result.osl_source[output.source];
+  ++result.osl_source[std::string(output.source)];
   if (output.approximate()) {
     ++result.flags["approximate"];
   } else {
@@ -99,23 +113,13 @@ void add_ok(const RequestRecord& record, const RequestMetrics& metrics, Samples&
     if (record.ignores_eos && output.count != record.asked_output) ++result.flags["osl_mismatch"];
   }
   if (const auto input = input_tokens(record)) {
-    result.total_input_tokens += *input;
-    if (record.input_exact && *input != record.asked_input) ++result.flags["isl_mismatch"];
+    result.total_input_tokens += input->count;
+    if (record.input_exact && input->count != record.asked_input) ++result.flags["isl_mismatch"];
   } else {
     ++result.flags["isl_unknown"];
   }
   if (record.usage_cached && *record.usage_cached > 0) ++result.flags["cached_input"];
   if (prompt_was_cached(record)) ++result.flags["cached_prompt"];
-}
-
-/// Reads that completed several token events: only the last segment of a read has a stamp, so all but the last event of
-/// it may have come sooner than they say.
-std::int64_t coalesced_reads(const RequestRecord& record) {
-  std::int64_t reads = 0;
-  for (std::size_t i = 0; i < record.tokens.size(); ++i) {
-    if (record.tokens[i].coalesced && !record.tokens[i - 1].coalesced) ++reads;
-  }
-  return reads;
 }
 
 }  // namespace
@@ -130,12 +134,12 @@ void summarise(const PhaseLog& log, model::BenchResult& result) {
     for (const auto& [flag, n] : record.flags) result.flags[flag] += n;
     if (record.send && (!first_send || *record.send < *first_send)) first_send = record.send;
     if (record.end && (!last_end || *record.end > *last_end)) last_end = record.end;
-    const RequestMetrics metrics = metrics_of(record);
+    const RequestMetrics metrics = measure::metrics_of(record);
     add(samples.lag, metrics.lag_ms);
-    if (const std::int64_t reads = coalesced_reads(record); reads > 0) result.flags["coalesced_reads"] += reads;
+    if (metrics.coalesced_reads > 0) result.flags["coalesced_reads"] += metrics.coalesced_reads;
     if (record.outcome == Outcome::kOk) {
       add_ok(record, metrics, samples, result);
-    } else if (!record.tokens.empty()) {
+    } else if (metrics.token_events > 0) {
       result.flags["partial_tokens"] += output_tokens(record).count;
     }
   }
