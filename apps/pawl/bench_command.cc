@@ -110,9 +110,7 @@ void add_bench_command(Cli& cli) {
   auto bench = std::make_shared<BenchFlags>();
   app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed")->required();
   app->add_option("--model", bench->model, "Model name that the server knows")->required();
-  app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())
-      ->check(CLI::IsMember(backend_list()))
-      ->capture_default_str();
+  app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())->check(CLI::IsMember(backend_list()))->capture_default_str();
   app->add_option("--concurrency", bench->concurrency, "Requests in flight")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
   app->add_option("--osl", bench->osl, "Output tokens a request")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));

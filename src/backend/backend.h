@@ -20,11 +20,11 @@ namespace pawl::backend {
 /// What one choice of an event says. Views point into the event and are raw JSON text (escapes not resolved).
 struct ChoiceFacts {
   std::int64_t index = 0;
-  std::string_view text;         ///< answer: content, text
-  std::string_view reasoning;    ///< reasoning
-  std::string_view other;        ///< refusal, or a part of a tool call: output that is no plain text
+  std::string_view text;            ///< answer: content, text
+  std::string_view reasoning;       ///< reasoning
+  std::string_view other;           ///< refusal, or a part of a tool call: output that is no plain text
   std::optional<std::int64_t> ids;  ///< token ids or logprob entries of this event
-  std::string_view finish;       ///< finish reason; empty without one
+  std::string_view finish;          ///< finish reason; empty without one
 };
 
 /// What one event says. Reused from event to event, so that none of it allocates once warm.
@@ -33,9 +33,9 @@ struct EventFacts {
   bool usage = false;  ///< a usage object was there
   std::optional<std::int64_t> usage_input, usage_output, usage_cached, usage_reasoning;
   std::optional<std::int64_t> meta_input, meta_output, meta_cached;
-  std::string_view error;      ///< raw JSON of the in-band error; empty without one
-  bool last = false;           ///< the protocol's own end: nothing follows and no `[DONE]` is owed
-  bool malformed = false;      ///< not a JSON object
+  std::string_view error;  ///< raw JSON of the in-band error; empty without one
+  bool last = false;       ///< the protocol's own end: nothing follows and no `[DONE]` is owed
+  bool malformed = false;  ///< not a JSON object
 
   void clear();
 };
@@ -47,15 +47,15 @@ struct BodyOptions {
   std::string model;
   BodyProfile profile = BodyProfile::kNative;
   bool stream = true;
-  bool ask_usage = true;        ///< `stream_options.include_usage`, where understood
-  bool usage_per_chunk = false; ///< `stream_options.continuous_usage_stats` (vLLM): a running count on every event
-  bool ignore_eos = false;      ///< generate the whole asked length (BC-11.2)
+  bool ask_usage = true;              ///< `stream_options.include_usage`, where understood
+  bool usage_per_chunk = false;       ///< `stream_options.continuous_usage_stats` (vLLM): a running count on every event
+  bool ignore_eos = false;            ///< generate the whole asked length (BC-11.2)
   std::optional<double> temperature;  ///< nothing: none is sent, except where the profile demands 0
   std::optional<std::int64_t> logprobs;
-  std::int64_t choices = 1;           ///< n
-  std::string lora;                   ///< SGLang: lora_path; others: the name goes in as the model
-  codec::Json tools;                  ///< chat: array of tools, null without
-  codec::Json extra;                  ///< object of the user's own keys; they override what is built in (BC-11.4)
+  std::int64_t choices = 1;  ///< n
+  std::string lora;          ///< SGLang: lora_path; others: the name goes in as the model
+  codec::Json tools;         ///< chat: array of tools, null without
+  codec::Json extra;         ///< object of the user's own keys; they override what is built in (BC-11.4)
 };
 
 /// How text of a stream comes.
@@ -69,8 +69,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  [[nodiscard]] virtual std::string_view name() const = 0;   ///< as `--backend` takes it
-  [[nodiscard]] virtual std::string_view about() const = 0;  ///< one line for help
+  [[nodiscard]] virtual std::string_view name() const = 0;                       ///< as `--backend` takes it
+  [[nodiscard]] virtual std::string_view about() const = 0;                      ///< one line for help
   [[nodiscard]] virtual std::string path(const BodyOptions& options) const = 0;  ///< after the prefix of the target: "/v1/completions"
   /// In which form prompts are best made for it.
   [[nodiscard]] virtual workload::Form prompt_form() const = 0;

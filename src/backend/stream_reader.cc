@@ -15,9 +15,7 @@ using measure::StreamEvent;
 constexpr std::size_t kKeptDetail = 4096;
 constexpr std::size_t kEchoProof = 15;  ///< bytes at the start of the prompt that an answer does not repeat by chance
 
-std::uint32_t saturated(Nanos late) {
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(late.count(), 0, std::numeric_limits<std::uint32_t>::max()));
-}
+std::uint32_t saturated(Nanos late) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(late.count(), 0, std::numeric_limits<std::uint32_t>::max())); }
 
 /// Takes over a newer value of a counter that must not fall (BC-6.3).
 void update(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>& seen, RequestRecord& record) {
@@ -26,9 +24,7 @@ void update(std::optional<std::int64_t>& kept, const std::optional<std::int64_t>
   kept = seen;
 }
 
-bool is_bad_finish(std::string_view reason) {
-  return reason == "abort" || reason == "error" || reason == "nan" || reason == "NaN" || reason == "failed";
-}
+bool is_bad_finish(std::string_view reason) { return reason == "abort" || reason == "error" || reason == "nan" || reason == "NaN" || reason == "failed"; }
 
 }  // namespace
 

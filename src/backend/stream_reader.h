@@ -10,10 +10,10 @@
 namespace pawl::backend {
 
 struct ReadOptions {
-  bool keep_text = false;      ///< resolve and keep the output text of choice 0 in the record
-  bool allow_empty = false;    ///< calls that mean to have no output (edge case 21)
-  std::size_t echo_bytes = 0;  ///< the endpoint repeats the prompt first: so many bytes of text are none of the output (BC-5.8)
-  std::string_view prompt_start = {};  ///< of a text prompt without echo: an answer that starts so is flagged `echo_suspected`; must live
+  bool keep_text = false;                  ///< resolve and keep the output text of choice 0 in the record
+  bool allow_empty = false;                ///< calls that mean to have no output (edge case 21)
+  std::size_t echo_bytes = 0;              ///< the endpoint repeats the prompt first: so many bytes of text are none of the output (BC-5.8)
+  std::string_view prompt_start = {};      ///< of a text prompt without echo: an answer that starts so is flagged `echo_suspected`; must live
   std::optional<TextMode> text_mode = {};  ///< overrides that of the protocol (SGLang with incremental output)
 };
 
@@ -65,7 +65,7 @@ class StreamReader {
   bool has_output_ = false;
   bool counter_gap_ = false;  ///< a token event without the running count: the next difference covers more than its event
   bool counter_seen_ = false;
-  std::int64_t counted_ = 0;  ///< the running count at the last token event
+  std::int64_t counted_ = 0;         ///< the running count at the last token event
   std::string head_;                 ///< start of the answer, while an echo is looked for
   std::vector<ChoiceState> states_;  ///< cumulative protocols and echoes only
 };

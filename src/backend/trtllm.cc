@@ -11,7 +11,9 @@ constexpr std::int64_t kUnreachableId = 1 << 20;
 
 }  // namespace
 
-std::string TrtllmGenerate::path(const BodyOptions& options) const { return "/v2/models/" + options.model + (options.stream ? "/generate_stream" : "/generate"); }
+std::string TrtllmGenerate::path(const BodyOptions& options) const {
+  return "/v2/models/" + options.model + (options.stream ? "/generate_stream" : "/generate");
+}
 
 void TrtllmGenerate::write_body(const workload::Prompt& prompt, const BodyOptions& options, std::string& out) const {
   BodyWriter body(out, options.extra);

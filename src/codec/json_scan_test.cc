@@ -64,10 +64,36 @@ TEST(JsonScan, ReadsEscapesAsTheTreeParserDoes) {
 /// Every text that comes out of a valid one by cutting it, or by putting one byte in another's place, is taken by the
 /// scanner exactly when the tree parser takes it.
 TEST(JsonScan, IsAsStrictAsTheTreeParser) {
-  const std::vector<std::string> seeds{R"({"a":[1,-0.5e+3,{"b":null,"c":[true,false]}],"é":"\u00e9\n","":""})", R"([[],{},"",0,-1,1E9])", R"("😀")", "12", " null ",
-                                       R"({"choices":[{"index":0,"delta":{"content":"x"}}],"usage":null})"};
-  std::vector<std::string> texts{"", "{", "[1,]", "{\"a\":1,}", "{,}", "01", "-", "1.", ".5", "1e", "nul", "tru", "NaN", "Infinity", "'a'", "{a:1}", "[1 2]", "\"\x01\"",
-                                 "\"\xC0\x80\"", "\"\xED\xA0\x80\"", "\"\xF4\x90\x80\x80\"", "\"\xE0\x80\x80\"", "\"\\x\"", "\"\\u12g4\"", "1 1", "[]]", "\xEF\xBB\xBF{}"};
+  const std::vector<std::string> seeds{
+      R"({"a":[1,-0.5e+3,{"b":null,"c":[true,false]}],"é":"\u00e9\n","":""})", R"([[],{},"",0,-1,1E9])", R"("😀")", "12", " null ",
+      R"({"choices":[{"index":0,"delta":{"content":"x"}}],"usage":null})"};
+  std::vector<std::string> texts{"",
+                                 "{",
+                                 "[1,]",
+                                 "{\"a\":1,}",
+                                 "{,}",
+                                 "01",
+                                 "-",
+                                 "1.",
+                                 ".5",
+                                 "1e",
+                                 "nul",
+                                 "tru",
+                                 "NaN",
+                                 "Infinity",
+                                 "'a'",
+                                 "{a:1}",
+                                 "[1 2]",
+                                 "\"\x01\"",
+                                 "\"\xC0\x80\"",
+                                 "\"\xED\xA0\x80\"",
+                                 "\"\xF4\x90\x80\x80\"",
+                                 "\"\xE0\x80\x80\"",
+                                 "\"\\x\"",
+                                 "\"\\u12g4\"",
+                                 "1 1",
+                                 "[]]",
+                                 "\xEF\xBB\xBF{}"};
   for (const std::string& seed : seeds) {
     for (std::size_t i = 0; i <= seed.size(); ++i) texts.push_back(seed.substr(0, i));
     for (std::size_t i = 0; i < seed.size(); ++i) {

@@ -106,10 +106,10 @@ const std::string kDone = "data: [DONE]\n\n";
 
 TEST(Exchange, TakesTheRoleEventForNoToken) {
   const auto record = play_at_every_split(kChat, chunked({{40, delta(R"("role":"assistant","content":"")")},
-                                                                    {50, content("a")},
-                                                                    {60, content("b")},
-                                                                    {71, delta("", R"(,"finish_reason":"length")")},
-                                                                    {72, usage(9, 2) + kDone}}));
+                                                          {50, content("a")},
+                                                          {60, content("b")},
+                                                          {71, delta("", R"(,"finish_reason":"length")")},
+                                                          {72, usage(9, 2) + kDone}}));
   EXPECT_EQ(record.outcome, Outcome::kOk);
   const RequestMetrics m = metrics_of(record);
   EXPECT_EQ(m.ttfe_ms, 40);
@@ -122,12 +122,11 @@ TEST(Exchange, TakesTheRoleEventForNoToken) {
 
 TEST(Exchange, ReadsUsageFromTheLastChoiceEvent) {
   const auto record = play_at_every_split(
-      kCompletions,
-      chunked({{10, text("a")},
-               {20, text("b")},
-               {31, R"(data: {"choices":[{"index":0,"text":"","finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2}})"
-                    "\n\n" +
-                        kDone}}));
+      kCompletions, chunked({{10, text("a")},
+                             {20, text("b")},
+                             {31, R"(data: {"choices":[{"index":0,"text":"","finish_reason":"length"}],"usage":{"prompt_tokens":7,"completion_tokens":2}})"
+                                  "\n\n" +
+                                      kDone}}));
   EXPECT_EQ(record.outcome, Outcome::kOk);
   EXPECT_EQ(record.token_events(), 2);
   EXPECT_EQ(output_tokens(record).source, "usage");
@@ -142,7 +141,7 @@ TEST(Exchange, CountsEventsWhenTheServerReportsNoUsageButDerivesNoRate) {
   EXPECT_EQ(output_tokens(record).count, 2);
   EXPECT_EQ(metrics_of(record).tpot_ms, std::nullopt);
   EXPECT_TRUE(metrics_of(record).itl.empty());
-  EXPECT_EQ(metrics_of(record).gap, std::vector<double>{10});
+  EXPECT_EQ(gaps_of(metrics_of(record)), std::vector<double>{10});
 }
 
 TEST(Exchange, GivesGapsButNoTokenLatencyWhenEventsCarryMoreThanOneToken) {
@@ -170,9 +169,9 @@ TEST(Exchange, SpreadsGapsOverTokensByTheRunningUsage) {
 
 TEST(Exchange, FailsOnAnErrorInsideAGoodStatus) {
   const auto record = play_at_every_split(kChat, chunked({{10, content("a")},
-                                                                    {20, R"(data: {"error":{"message":"engine stopped","code":500}})"
-                                                                         "\n\n" +
-                                                                             kDone}}));
+                                                          {20, R"(data: {"error":{"message":"engine stopped","code":500}})"
+                                                               "\n\n" +
+                                                                   kDone}}));
   EXPECT_EQ(record.outcome, Outcome::kFailed);
   EXPECT_EQ(record.failure, "inband_error");
   EXPECT_EQ(record.token_events(), 1);
@@ -231,8 +230,8 @@ TEST(Exchange, NamesWhatWasWrongWithTheAnswer) {
 
 TEST(Exchange, AcceptsAnAnswerThatIsNoStreamWithoutTokenTimes) {
   const auto record = play_at_every_split(kChat, {{5,
-                                                             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 84\r\n\r\n"
-                                                             R"({"choices":[{"message":{"content":"a"}}],"usage":{"completion_tokens":3,"x":"pad"}} )"}});
+                                                   "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 84\r\n\r\n"
+                                                   R"({"choices":[{"message":{"content":"a"}}],"usage":{"completion_tokens":3,"x":"pad"}} )"}});
   EXPECT_EQ(record.outcome, Outcome::kOk) << record.failure << record.detail;
   EXPECT_EQ(record.flags.at("not_streamed"), 1);
   EXPECT_EQ(metrics_of(record).ttft_ms, std::nullopt);
@@ -241,8 +240,8 @@ TEST(Exchange, AcceptsAnAnswerThatIsNoStreamWithoutTokenTimes) {
 
 TEST(Exchange, CountsReasoningAndToolCallsAsTokens) {
   const auto record = play(kChat, chunked({{10, delta(R"("reasoning":"a","reasoning_content":"a")")},
-                                                     {20, delta(R"("tool_calls":[{"index":0,"function":{"arguments":"{"}}])")},
-                                                     {21, usage(4, 2) + kDone}}));
+                                           {20, delta(R"("tool_calls":[{"index":0,"function":{"arguments":"{"}}])")},
+                                           {21, usage(4, 2) + kDone}}));
   EXPECT_EQ(record.token_events(), 2);
 }
 

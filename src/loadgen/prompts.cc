@@ -24,9 +24,7 @@ std::shared_ptr<const workload::Workload> random_prompts(const LoadRequest& load
 
 }  // namespace
 
-RequestBuilder::RequestBuilder(const LoadRequest& load, const Target& target)
-    : load_(load),
-      backend_(backend::find_backend(load.backend)) {
+RequestBuilder::RequestBuilder(const LoadRequest& load, const Target& target) : load_(load), backend_(backend::find_backend(load.backend)) {
   PAWL_ASSERT(backend_ != nullptr);  // checked with the request
   workload_ = load.workload ? load.workload : random_prompts(load, *backend_);
   options_.model = load.model;

@@ -48,20 +48,16 @@ struct StreamEvent {
   static constexpr std::uint16_t kUnknownTokens = 0xFFFF;
   static constexpr unsigned kChoiceLimit = 64;  ///< choices from here on share the last number
 
-  MonoTime at;                            ///< native time (BC-2.3)
-  std::uint32_t late_ns = 0;              ///< user stamp − native time, 0 without a kernel stamp; saturates at 4.29 s
+  MonoTime at;                ///< native time (BC-2.3)
+  std::uint32_t late_ns = 0;  ///< user stamp − native time, 0 without a kernel stamp; saturates at 4.29 s
   std::uint16_t raw_tokens = kUnknownTokens;
-  std::uint16_t choice : 6 = 0;           ///< its index
-  std::uint16_t marks : 10 = 0;           ///< EventMark
+  std::uint16_t choice : 6 = 0;  ///< its index
+  std::uint16_t marks : 10 = 0;  ///< EventMark
 
   [[nodiscard]] bool is(unsigned mark) const { return (marks & mark) != 0; }
   /// k_i of BC-6.5; nothing when the server does not say. Counts over 65,534 are not known either.
-  [[nodiscard]] std::optional<std::int64_t> tokens() const {
-    return raw_tokens == kUnknownTokens ? std::nullopt : std::optional<std::int64_t>(raw_tokens);
-  }
-  void set_tokens(std::optional<std::int64_t> n) {
-    raw_tokens = n && *n >= 0 && *n < kUnknownTokens ? static_cast<std::uint16_t>(*n) : kUnknownTokens;
-  }
+  [[nodiscard]] std::optional<std::int64_t> tokens() const { return raw_tokens == kUnknownTokens ? std::nullopt : std::optional<std::int64_t>(raw_tokens); }
+  void set_tokens(std::optional<std::int64_t> n) { raw_tokens = n && *n >= 0 && *n < kUnknownTokens ? static_cast<std::uint16_t>(*n) : kUnknownTokens; }
   [[nodiscard]] MonoTime user() const { return at + Nanos(late_ns); }
 };
 static_assert(sizeof(StreamEvent) == 16);
@@ -80,25 +76,25 @@ struct RequestRecord {
   std::string id;                                  ///< x-request-id; may be empty
 
   // ── moments ──
-  std::optional<MonoTime> sched;                ///< planned arrival; open loop and traces only
-  MonoTime ready;                               ///< it might start as far as schedule, slot and session go
-  std::optional<MonoTime> admit;                ///< every gate of the client allows it; absent: there was no gate, `ready` counts
-  std::optional<Nanos> build;                   ///< time to assemble a body that had to wait for a live reply; part of `lag`
-  std::optional<MonoTime> conn_start, conn_end; ///< set-up of the connection, only if this request opened one
-  std::optional<MonoTime> send;                 ///< just before its first byte went to the kernel
-  std::optional<MonoTime> sent;                 ///< its last byte was taken
-  std::optional<MonoTime> head;                 ///< status line and fields complete
+  std::optional<MonoTime> sched;                 ///< planned arrival; open loop and traces only
+  MonoTime ready;                                ///< it might start as far as schedule, slot and session go
+  std::optional<MonoTime> admit;                 ///< every gate of the client allows it; absent: there was no gate, `ready` counts
+  std::optional<Nanos> build;                    ///< time to assemble a body that had to wait for a live reply; part of `lag`
+  std::optional<MonoTime> conn_start, conn_end;  ///< set-up of the connection, only if this request opened one
+  std::optional<MonoTime> send;                  ///< just before its first byte went to the kernel
+  std::optional<MonoTime> sent;                  ///< its last byte was taken
+  std::optional<MonoTime> head;                  ///< status line and fields complete
   std::optional<MonoTime> first_event, first_token, first_answer;
   std::optional<MonoTime> last_token, last_choice, usage_at, done_at;
-  std::optional<MonoTime> end;                  ///< body complete or failure seen
-  std::uint32_t end_late_ns = 0;                ///< user stamp − `end`; saturates
+  std::optional<MonoTime> end;    ///< body complete or failure seen
+  std::uint32_t end_late_ns = 0;  ///< user stamp − `end`; saturates
 
   std::vector<StreamEvent> events;  ///< in the order of their arrival
 
   // ── counts, as the server reports them ──
   std::optional<std::int64_t> usage_input, usage_output, usage_cached, usage_reasoning;
-  std::optional<std::int64_t> usage_output_apart;  ///< completion_tokens of a usage object on an event without choices (profile vllm)
-  bool usage_final = false;                        ///< the report came at the end, not in the middle of a stream
+  std::optional<std::int64_t> usage_output_apart;                    ///< completion_tokens of a usage object on an event without choices (profile vllm)
+  bool usage_final = false;                                          ///< the report came at the end, not in the middle of a stream
   std::optional<std::int64_t> meta_input, meta_output, meta_cached;  ///< the protocol's own counters
   std::optional<std::int64_t> ids_output;                            ///< token ids or logprob entries returned
   // ── and as our tokenizer counts them, after the run (BC-6.10) ──

@@ -32,8 +32,8 @@ void clear(RequestMetrics& out) {
 /// What the events say of their tokens.
 struct EventTokens {
   std::int64_t events = 0, sum = 0;
-  bool known = true;     ///< every event says
-  bool one_each = false; ///< none says, but as many events as tokens leave one for each
+  bool known = true;      ///< every event says
+  bool one_each = false;  ///< none says, but as many events as tokens leave one for each
   std::optional<std::int64_t> first;
   MonoTime first_at, second_at, last_at;
 };

@@ -39,32 +39,32 @@ struct Sample {
 /// The numbers of one request (BC-7). Milliseconds unless the name says otherwise. What the contract leaves undefined is
 /// absent. Reuse one object for many requests: its lists keep their memory.
 struct RequestMetrics {
-  std::optional<double> ttft_ms;         ///< BC-7.1
-  std::optional<double> ttft_sched_ms;   ///< BC-7.2
-  std::optional<double> ttfe_ms;         ///< BC-7.3
-  std::optional<double> ttfa_ms;         ///< BC-7.4
-  std::optional<double> ttst_ms;         ///< BC-7.5
-  std::optional<double> e2el_ms;         ///< BC-7.6
-  std::optional<double> e2el_sched_ms;   ///< BC-7.7
-  std::optional<double> e2el_body_ms;    ///< BC-7.8
-  std::optional<double> tpot_ms;         ///< BC-7.9
-  std::optional<double> tpot_decode_ms;  ///< BC-7.10
-  std::optional<double> max_gap_ms;      ///< BC-7.13
-  std::optional<double> tok_per_event;   ///< BC-7.14, tokens
-  std::optional<double> queue_client_ms; ///< BC-7.15
-  std::optional<double> lag_ms;          ///< BC-7.16
-  std::optional<double> connect_ms;      ///< BC-7.17
-  std::optional<double> user_tps;        ///< BC-7.18, tokens per second
-  std::optional<double> ntpot_ms;        ///< BC-7.19
-  std::optional<double> build_ms;        ///< BC-2.6
-  std::vector<Sample> gap;               ///< BC-7.11: E − 1 of them (each choice has its own stream); none for a single burst
-  std::vector<Sample> itl;               ///< BC-7.12, weighted by tokens; none unless the tokens of every event are known
-  bool itl_known = false;                ///< whether `itl` says something: false is "null", not "none"
-  std::int64_t token_events = 0;         ///< E
+  std::optional<double> ttft_ms;          ///< BC-7.1
+  std::optional<double> ttft_sched_ms;    ///< BC-7.2
+  std::optional<double> ttfe_ms;          ///< BC-7.3
+  std::optional<double> ttfa_ms;          ///< BC-7.4
+  std::optional<double> ttst_ms;          ///< BC-7.5
+  std::optional<double> e2el_ms;          ///< BC-7.6
+  std::optional<double> e2el_sched_ms;    ///< BC-7.7
+  std::optional<double> e2el_body_ms;     ///< BC-7.8
+  std::optional<double> tpot_ms;          ///< BC-7.9
+  std::optional<double> tpot_decode_ms;   ///< BC-7.10
+  std::optional<double> max_gap_ms;       ///< BC-7.13
+  std::optional<double> tok_per_event;    ///< BC-7.14, tokens
+  std::optional<double> queue_client_ms;  ///< BC-7.15
+  std::optional<double> lag_ms;           ///< BC-7.16
+  std::optional<double> connect_ms;       ///< BC-7.17
+  std::optional<double> user_tps;         ///< BC-7.18, tokens per second
+  std::optional<double> ntpot_ms;         ///< BC-7.19
+  std::optional<double> build_ms;         ///< BC-2.6
+  std::vector<Sample> gap;                ///< BC-7.11: E − 1 of them (each choice has its own stream); none for a single burst
+  std::vector<Sample> itl;                ///< BC-7.12, weighted by tokens; none unless the tokens of every event are known
+  bool itl_known = false;                 ///< whether `itl` says something: false is "null", not "none"
+  std::int64_t token_events = 0;          ///< E
   std::int64_t coalesced_events = 0;
-  std::int64_t coalesced_reads = 0;      ///< reads that completed several token events
+  std::int64_t coalesced_reads = 0;        ///< reads that completed several token events
   std::optional<std::int64_t> k_residual;  ///< N − Σk_i where every k_i is known (BC-6.6)
-  bool single_burst = false;             ///< BC-7.22
+  bool single_burst = false;               ///< BC-7.22
 };
 
 struct MetricOptions {
