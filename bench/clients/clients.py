@@ -51,6 +51,16 @@ class Client:
         raise NotImplementedError
 
 
+def named_by_first_token(result):
+    """Rows of the result files of vLLM and SGLang: index-aligned lists of ttfts and itls (s) and generated texts."""
+    out = []
+    for ttft, itls, text in zip(result["ttfts"], result["itls"], result["generated_texts"]):
+        found = re.match(r"\s*q(\d{6})", text or "")
+        if found and ttft:
+            out.append(stamps.Said(("text", int(found[1])), ttft * 1e3, [g * 1e3 for g in itls]))
+    return out
+
+
 class Floor(Client):
     def __init__(self, name, arguments):
         self.name, self.arguments = name, arguments
@@ -101,13 +111,7 @@ class VllmJson(Client):
     """The JSON of vLLM's client: ttfts and itls in seconds, index-aligned with generated_texts, whose first word names the request."""
 
     def said(self, load, stdout):
-        result = json.loads((load.out / "result.json").read_text())
-        out = []
-        for ttft, itls, text in zip(result["ttfts"], result["itls"], result["generated_texts"]):
-            found = re.match(r"\s*q(\d{6})", text or "")
-            if found and ttft:
-                out.append(stamps.Said(("text", int(found[1])), ttft * 1e3, [g * 1e3 for g in itls]))
-        return out
+        return named_by_first_token(json.loads((load.out / "result.json").read_text()))
 
     @staticmethod
     def arguments(load):
@@ -141,37 +145,35 @@ class VllmPython(VllmJson):
             "absent: bench/clients/install-rivals.sh vllm python"
 
     def environment(self, load):
-        return {"PYTHONPATH": f"{HERE / 'stand_ins'}:{RIVALS / 'vllm'}", "HF_HUB_OFFLINE": "1"}
+        return {"PYTHONPATH": str(RIVALS / "vllm"), "HF_HUB_OFFLINE": "1"}
 
     def command(self, load):
         return [RIVALS / "python/bin/python", HERE / "stand_ins/run_vllm_serve.py", *self.arguments(load)]
 
 
-class SglangPython(Client):
-    name = "sglang"
+class Sglang(Client):
+    """Both clients of sglang.bench_serving: ttfts and itls in seconds beside generated_texts, whose first word names the request."""
     version = "0.5.23"
 
+    def __init__(self, name, script, needs):
+        self.name, self.script, self.needs = name, script, needs
+
     def missing(self):
-        return None if (RIVALS / "python/bin/python").exists() and (RIVALS / "sglang/sglang/benchmark/serving.py").exists() else \
-            "absent: bench/clients/install-rivals.sh sglang python"
+        there = (RIVALS / "python/bin/python").exists() and any((RIVALS / "sglang/sglang").glob(self.needs))
+        return None if there else "absent: bench/clients/install-rivals.sh sglang python"
 
     def environment(self, load):
-        return {"PYTHONPATH": f"{HERE / 'stand_ins'}:{RIVALS / 'sglang'}", "HF_HUB_OFFLINE": "1"}
+        return {"PYTHONPATH": str(RIVALS / "sglang"), "HF_HUB_OFFLINE": "1"}
 
     def command(self, load):
-        return [RIVALS / "python/bin/python", HERE / "stand_ins/run_sglang_serving.py", "--backend", "sglang-oai", "--base-url", load.url, "--model", load.model,
+        return [RIVALS / "python/bin/python", HERE / "stand_ins" / self.script, "--backend", "sglang-oai", "--base-url", load.url, "--model", load.model,
                 "--tokenizer", RIVALS / "tokenizer", "--dataset-name", "random-ids", "--random-input-len", 32, "--random-output-len", load.tokens,
                 "--random-range-ratio", 1, "--num-prompts", load.requests, "--max-concurrency", load.streams, "--output-file", load.out / "result.jsonl",
                 "--output-details", "--disable-tqdm", "--warmup-requests", 0]
 
     def said(self, load, stdout):
         result = json.loads((load.out / "result.jsonl").read_text().splitlines()[-1])
-        out = []
-        for ttft, itls, text in zip(result["ttfts"], result["itls"], result["generated_texts"]):
-            found = re.match(r"\s*q(\d{6})", text or "")
-            if found and ttft:
-                out.append(stamps.Said(("text", int(found[1])), ttft * 1e3, [g * 1e3 for g in itls]))
-        return out
+        return named_by_first_token(result)
 
 
 class Aiperf(Client):
@@ -214,14 +216,14 @@ class Guidellm(Client):
         return None if self.binary.exists() else "absent: bench/clients/install-rivals.sh guidellm"
 
     def command(self, load):
-        return [self.binary, "benchmark", "run", "--target", load.url, "--model", load.model, "--processor", RIVALS / "tokenizer", "--rate-type", "concurrent", "--rate",
-                load.streams, "--max-requests", load.requests, "--data", f"prompt_tokens=32,output_tokens={load.tokens}", "--request-type", "text_completions",
-                "--output-dir", load.out, "--outputs", "json", "--disable-console"]
+        return [self.binary, "run", "--backend", f"kind=openai_http,target={load.url},model={load.model},request_format=/v1/completions",
+                "--profile", f"kind=concurrent,streams={load.streams}", "--constraint", f"kind=max_requests,count={load.requests}",
+                "--tokenizer", f"kind=hf_auto,model={RIVALS / 'tokenizer'}", "--data", f"kind=synthetic_text,prompt_tokens=32,output_tokens={load.tokens}",
+                "--output", f"kind=json,path={load.out / 'result.json'}", "--disable-console"]
 
     def said(self, load, stdout):
-        found = sorted(load.out.rglob("*.json"))
         out = []
-        for benchmark in json.loads(found[-1].read_text())["benchmarks"]:
+        for benchmark in json.loads((load.out / "result.json").read_text())["benchmarks"]:
             for row in benchmark["requests"]["successful"]:
                 text = re.match(r"\s*q(\d{6})", row.get("output") or "")
                 if text and row.get("time_to_first_token_ms"):
@@ -231,4 +233,5 @@ class Guidellm(Client):
 
 def all_clients():
     return [Floor("floor-user", ["--stamps", "user"]), Floor("floor-kernel", ["--stamps", "kernel"]),
-            Floor("floor-gathered", ["--stamps", "kernel", "--gather-us", 1000]), Ours(), VllmRs(), VllmPython(), SglangPython(), Aiperf(), Guidellm()]
+            Floor("floor-gathered", ["--stamps", "kernel", "--gather-us", 1000]), Ours(), VllmRs(), VllmPython(), Sglang("sglang", "run_sglang_serving.py", "benchmark/serving.py"),
+            Sglang("sglang-rust", "run_sglang_rust.py", "srt/rust_extensions/_bench.*"), Aiperf(), Guidellm()]

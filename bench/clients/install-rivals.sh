@@ -20,7 +20,8 @@ unpack() {  # NAME VERSION GLOB...: the files of a wheel
 import sys, zipfile, os
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     for item in wheel.infolist():
-        if item.filename.endswith((".so", ".cubin")) or ".so." in item.filename:
+        compiled = item.filename.endswith((".so", ".cubin")) or ".so." in item.filename
+        if compiled and "/_bench." not in item.filename:  # sglang's Rust client
             continue
         path = wheel.extract(item, sys.argv[2])
         if item.external_attr >> 16 & 0o111:
