@@ -20,7 +20,7 @@ struct CatalogFlags {
 };
 
 Result<plan::Catalogue> load(World& world, const CatalogFlags& flags) {
-  PAWL_ASSIGN(const steward::CatalogueTexts texts, flags.source.read(world.files));
+  PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
   return plan::Catalogue::read(texts.layout, texts.texts);
 }
 
@@ -105,7 +105,7 @@ std::string escaped(std::string text, bool property) {
 }
 
 Result<ExitStatus> check(World& world, const CommonFlags& common, const CatalogFlags& flags) {
-  PAWL_ASSIGN(const steward::CatalogueTexts texts, flags.source.read(world.files));
+  PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
   const std::vector<plan::Violation> violations = plan::validate_texts(texts.layout, texts.texts);
   const ExitStatus status = violations.empty() ? ExitStatus::kDone : ExitStatus::kFoundWanting;
   if (flags.format == "sarif") {
@@ -143,6 +143,14 @@ Result<ExitStatus> check(World& world, const CommonFlags& common, const CatalogF
   return status;
 }
 
+/// JSON Schema of a file of the catalogue, for editors.
+Result<ExitStatus> schema(World& world, const std::string& file, const std::string& generation) {
+  PAWL_ASSIGN(const auto format, steward::load_format(*world.assets));
+  PAWL_ASSIGN(const plan::Generation* found, format->generation(generation.empty() ? format->generations().front().id : generation));
+  print_json(plan::json_schema(*found, file == "master" ? plan::FileKind::kMaster : file == "runners" ? plan::FileKind::kRunners : plan::FileKind::kChangelog));
+  return ExitStatus::kDone;
+}
+
 }  // namespace
 
 void add_catalog_commands(Cli& cli) {
@@ -162,6 +170,20 @@ void add_catalog_commands(Cli& cli) {
   checked.first->add_option("--format", checked.second->format, "How to print: text, json, sarif, github")
       ->check(CLI::IsMember({"text", "json", "sarif", "github"}))
       ->capture_default_str();
+
+  struct SchemaFlags {
+    std::string file = "master", generation;
+  };
+  auto schema_flags = std::make_shared<SchemaFlags>();
+  CLI::App* schema_app = cli.command(*catalog, "schema", "JSON Schema of a file of the catalogue, so that an editor completes and checks while one types",
+                                     "  pawl catalog schema master > master.schema.json\n  pawl catalog schema runners --generation 2026-10");
+  schema_app->add_option("file", schema_flags->file, "master, runners or changelog")
+      ->check(CLI::IsMember({"master", "runners", "changelog"}))
+      ->capture_default_str();
+  schema_app->add_option("--generation", schema_flags->generation, "What the keys mean (default: the oldest, 2026-08)");
+  schema_app->callback([&cli, schema_flags] {
+    cli.selected = [schema_flags](World& world, const CommonFlags&) { return schema(world, schema_flags->file, schema_flags->generation); };
+  });
 }
 
 }  // namespace pawl::app

@@ -13,10 +13,11 @@ struct CatalogueSource {
   std::string catalog;
   std::vector<std::string> config_files;
   std::string runner_config = "configs/runners.yaml";
+  CatalogueChoice choice;
 
   void add_to(CLI::App& app);
   /// The files, unread as YAML. Errors: neither or both given, a file or folder that is not there.
-  [[nodiscard]] Result<steward::CatalogueTexts> read(const io::Files& files) const;
+  [[nodiscard]] Result<plan::CatalogueTexts> read(const World& world) const;
 };
 
 }  // namespace pawl::app

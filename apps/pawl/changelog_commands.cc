@@ -50,31 +50,20 @@ Result<LoadedCatalogue> load(const plan::Layout& layout, const std::map<std::str
 }
 
 Result<LoadedCatalogue> load_folder(World& world, const std::string& folder) {
-  PAWL_ASSIGN(const CatalogueFolder found, read_catalogue_folder(world.files, folder));
+  PAWL_ASSIGN(const CatalogueFolder found, read_catalogue_folder(world, folder));
   return load(found.texts.layout, found.texts.texts);
 }
 
-/// The layout whose master files are in a commit.
-Result<plan::Layout> layout_at(const GitTree& git, const std::string& commit) {
-  for (const plan::Layout& layout : plan::known_layouts()) {
-    PAWL_ASSIGN(const auto runners, git.read(commit, layout.runners));
-    PAWL_ASSIGN(const auto master, git.read(commit, layout.masters.front()));
-    if (runners && master) return layout;
-  }
-  return not_found(fmt::format("commit {} holds no recipe catalogue", commit.substr(0, 12)), "--catalog names a folder that has one");
+Result<plan::CatalogueTexts> texts_at(World& world, const GitTree& git, const std::string& commit) {
+  PAWL_ASSIGN(const auto format, steward::load_format(*world.assets));
+  auto found = plan::collect_catalogue(format, [&](const std::string& path) { return git.read(commit, path); });
+  if (!found) return Error(found.error()).within("commit " + commit.substr(0, 12)).advise("--catalog names a folder that has a catalogue");
+  return found;
 }
 
-Result<LoadedCatalogue> load_commit(const GitTree& git, const std::string& commit) {
-  PAWL_ASSIGN(const plan::Layout layout, layout_at(git, commit));
-  std::map<std::string, std::string> texts;
-  std::vector<std::string> paths = layout.masters;
-  paths.push_back(layout.runners);
-  paths.push_back(layout.changelog);
-  for (const std::string& path : paths) {
-    PAWL_ASSIGN(const auto bytes, git.read(commit, path));
-    if (bytes) texts[path] = *bytes;
-  }
-  return load(layout, texts);
+Result<LoadedCatalogue> load_commit(World& world, const GitTree& git, const std::string& commit) {
+  PAWL_ASSIGN(const plan::CatalogueTexts found, texts_at(world, git, commit));
+  return load(found.layout, found.texts);
 }
 
 Result<Loaded> load_refs(World& world, const CompareFlags& flags) {
@@ -88,12 +77,20 @@ Result<Loaded> load_refs(World& world, const CompareFlags& flags) {
     PAWL_ASSIGN(from, git.merge_base(base, head));
   }
   if (flags.path.empty()) {
-    const auto layout = layout_at(git, head);
-    loaded.input.file = layout ? layout->changelog : plan::known_layouts().front().changelog;
+    const auto found = texts_at(world, git, head);
+    loaded.input.file = found ? found->layout.changelog : "perf-changelog.yaml";
   } else {
     loaded.input.file = flags.path;
   }
-  const auto text = [&](const std::string& commit) { return git.read(commit, loaded.input.file); };
+  // A base of an older layout has its ledger elsewhere.
+  const auto text = [&](const std::string& commit) -> Result<std::optional<std::string>> {
+    PAWL_ASSIGN(auto here, git.read(commit, loaded.input.file));
+    if (here || !flags.path.empty() || flags.compat) return here;
+    const auto found = texts_at(world, git, commit);
+    if (!found) return here;
+    const auto bytes = found->texts.find(found->layout.changelog);
+    return bytes == found->texts.end() ? here : std::optional(bytes->second);
+  };
   PAWL_ASSIGN(const auto head_text, text(head));
   if (!head_text) return not_found(fmt::format("{} is not at {}", loaded.input.file, flags.head_ref));
   PAWL_ASSIGN(const auto base_text, text(base));
@@ -105,9 +102,9 @@ Result<Loaded> load_refs(World& world, const CompareFlags& flags) {
   if (!flags.catalog.empty() || flags.compat) {
     PAWL_ASSIGN(loaded.head, load_folder(world, flags.catalog.empty() ? git.folder().string() : flags.catalog));
   } else {
-    PAWL_ASSIGN(loaded.head, load_commit(git, head));
+    PAWL_ASSIGN(loaded.head, load_commit(world, git, head));
   }
-  loaded.base = flags.base_catalog.empty() ? load_commit(git, from) : load_folder(world, flags.base_catalog);
+  loaded.base = flags.base_catalog.empty() ? load_commit(world, git, from) : load_folder(world, flags.base_catalog);
   return loaded;
 }
 
@@ -287,7 +284,7 @@ Result<ExitStatus> log(World& world, const CommonFlags& common, const LogFlags& 
   std::string bytes, name = flags.file;
   std::vector<std::string> dates, known;
   if (!flags.catalog.empty()) {
-    PAWL_ASSIGN(const CatalogueFolder folder, read_catalogue_folder(world.files, flags.catalog));
+    PAWL_ASSIGN(const CatalogueFolder folder, read_catalogue_folder(world, flags.catalog));
     PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(folder.texts.layout, folder.texts.texts));
     known = catalogue.keys();
     name = folder.texts.layout.changelog;

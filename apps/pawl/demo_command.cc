@@ -32,7 +32,7 @@ struct DemoRequest {
 BOOST_DESCRIBE_STRUCT(DemoRequest, (), (schema, catalog, recipe, image, scale, policy, breakage))
 
 Result<CatalogueFolder> catalogue_of(const World& world, const DemoRequest& request) {
-  PAWL_ASSIGN(CatalogueFolder catalogue, request.catalog.empty() ? read_demo_catalogue(*world.assets) : read_catalogue_folder(world.files, request.catalog));
+  PAWL_ASSIGN(CatalogueFolder catalogue, request.catalog.empty() ? read_demo_catalogue(*world.assets) : read_catalogue_folder(world, request.catalog));
   if (request.breakage == Breakage::kFlag) return with_old_flag(std::move(catalogue), request.recipe);
   return catalogue;
 }
@@ -55,9 +55,9 @@ std::filesystem::path free_folder(const io::Files& files) {
 }
 
 /// The baseline that the candidate is compared with: the old image on every point, published. Idempotent by its marker.
-Status publish_baseline(Workbench& bench, const DemoRequest& request, const model::Scale& scale, std::stop_token stop) {
+Status publish_baseline(const World& world, Workbench& bench, const DemoRequest& request, const model::Scale& scale, std::stop_token stop) {
   PAWL_ASSIGN(const std::optional<std::string> main, bench.forge.head(forge::kBaseBranch));
-  PAWL_ASSIGN(const steward::CatalogueTexts texts, steward::read_catalogue(bench.forge, main.value_or("")));
+  PAWL_ASSIGN(const steward::CatalogueTexts texts, steward::read_catalogue(bench.forge, *world.assets, main.value_or("")));
   PAWL_ASSIGN(const steward::RecipeMatrix matrix, steward::recipe_matrix(texts, request.recipe));
   PAWL_TRY(model::parse_image(request.image));
   io::SweepRequest sweep{.marker = "pawl-baseline-" + sha256_hex(request.recipe + "\n" + matrix.image + "\n" + scale.text()).substr(0, 16),
@@ -144,7 +144,7 @@ Result<ExitStatus> run_demo(World& world, const CommonFlags& flags, const std::f
   bench->progress->report({"workspace", folder.string()});
   PAWL_ASSIGN(const CatalogueFolder catalogue, catalogue_of(world, request));
   PAWL_TRY(bench->import_once(catalogue, iso_utc(world.clock.wall())));
-  PAWL_TRY(publish_baseline(*bench, request, scale, world.stop));
+  PAWL_TRY(publish_baseline(world, *bench, request, scale, world.stop));
   PAWL_ASSIGN(control::Candidate candidate, candidate_of(*bench, request, scale));
   PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
   PAWL_TRY(print_summary(world, *bench, candidate, request, folder, seconds_of(world.clock.now() - start), flags.json));

@@ -160,7 +160,7 @@ Result<ExitStatus> generate(World& world, const CommonFlags& common, MatrixFlags
   take_common(flags, options);
   if (sweep) PAWL_TRY(plan::check_options(flags.sweep));
   if (!sweep) PAWL_TRY(plan::check_options(flags.test));
-  PAWL_ASSIGN(const steward::CatalogueTexts texts, flags.source.read(world.files));
+  PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
   PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(texts.layout, texts.texts));
   PAWL_ASSIGN(plan::Matrix matrix, sweep ? plan::full_sweep(catalogue, flags.sweep) : plan::test_config(catalogue, flags.test));
   return print(common, catalogue, std::move(matrix), flags.view);

@@ -79,7 +79,7 @@ Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const i
 
 Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const SweepFlags& flags) {
   PAWL_ASSIGN(const model::Scale scale, model::parse_scale(flags.scale));
-  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
+  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world, flags.catalog));
   PAWL_ASSIGN(const steward::RecipeMatrix matrix, steward::recipe_matrix(catalogue.texts, flags.recipe));
   PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExistingOrNew));
   PAWL_TRY(bench->import_once(catalogue, iso_utc(world.clock.wall())));

@@ -31,7 +31,7 @@ Result<std::string> labels(const std::vector<Json>& rows) {
 }
 
 Result<ExitStatus> plan(World& world, const CommonFlags& common, const PlanFlags& flags) {
-  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
+  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world, flags.catalog));
   PAWL_ASSIGN(const steward::Policy policy, steward::load_policy(*world.assets, flags.policy));
   auto planned = steward::plan_upgrade(catalogue.texts, flags.recipe, flags.image, flags.link, policy.smoke_eval);
   if (!planned && planned.error().cls == ErrorClass::kConflict) {
@@ -176,7 +176,7 @@ Result<ExitStatus> stop(World& world, const CommonFlags& common, const std::stri
 }
 
 Result<ExitStatus> init(World& world, const CommonFlags& common, const PlanFlags& flags) {
-  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world.files, flags.catalog));
+  PAWL_ASSIGN(const CatalogueFolder catalogue, read_catalogue_folder(world, flags.catalog));
   PAWL_ASSIGN(const plan::Catalogue checked, plan::Catalogue::read(catalogue.texts.layout, catalogue.texts.texts));
   PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExistingOrNew));
   PAWL_TRY(bench->import_once(catalogue, iso_utc(world.clock.wall())));

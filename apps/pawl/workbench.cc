@@ -116,64 +116,54 @@ Status Workbench::publish(const io::RunStatus& run) {
   return results.publish(publication);
 }
 
-namespace {
-
-Result<CatalogueFolder> assemble(std::map<std::string, std::string> files, const std::string& where) {
-  std::vector<std::string> paths;
-  for (const auto& [path, bytes] : files) paths.push_back(path);
-  const auto layout = plan::find_layout(paths);
-  if (!layout) {
-    return not_found(fmt::format("{} holds no recipe catalogue", where), "a catalogue has configs/*-master.yaml, configs/runners.yaml and perf-changelog.yaml");
-  }
-  CatalogueFolder folder;
-  folder.texts.layout = *layout;
-  std::vector<std::string> wanted = layout->masters;
-  wanted.push_back(layout->runners);
-  wanted.push_back(layout->changelog);
-  for (const std::string& path : wanted) folder.texts.texts[path] = files[path];
-  folder.files = std::move(files);
-  return folder;
+void CatalogueChoice::add_to(CLI::App& app) {
+  app.add_option("--layout", layout, "Where the files lie: e2e, root, github-configs (default: found)");
+  app.add_option("--generation", generation, "What the keys mean: 2026-08, 2026-09a, 2026-09b, 2026-10 (default: by the layout and the keys)");
 }
 
-}  // namespace
-
-Result<CatalogueFolder> read_catalogue_folder(const io::Files& files, const std::filesystem::path& folder) {
+Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice) {
+  const io::Files& files = world.files;
   if (!files.exists(folder))
     return not_found(fmt::format("the catalogue folder {} does not exist", folder.string()),
                      "--catalog takes the folder that holds configs/ and perf-changelog.yaml");
-  std::map<std::string, std::string> found;
-  for (const plan::Layout& layout : plan::known_layouts()) {
-    std::vector<std::string> paths = layout.masters;
-    paths.push_back(layout.runners);
-    paths.push_back(layout.changelog);
-    for (const std::string& path : paths) {
-      if (!files.exists(folder / path)) continue;
-      PAWL_ASSIGN(found[path], files.read(folder / path));
-    }
-    if (!found.empty()) break;
-  }
+  PAWL_ASSIGN(const auto format, steward::load_format(*world.assets));
+  auto found = plan::collect_catalogue(
+      format,
+      [&](const std::string& path) -> Result<std::optional<std::string>> {
+        if (!files.exists(folder / path)) return std::optional<std::string>();
+        PAWL_ASSIGN(std::string bytes, files.read(folder / path));
+        return std::optional(std::move(bytes));
+      },
+      choice.layout, choice.generation);
+  if (!found) return Error(found.error()).within(folder.string());
+  CatalogueFolder catalogue{found->texts, std::move(*found)};
   // Launch scripts belong to the catalogue where they are there; a catalogue of configs alone is one too.
   constexpr std::size_t kScriptsMax = 5000;
-  if (files.exists(folder / "benchmarks")) {
-    PAWL_ASSIGN(const std::vector<std::string> names, files.list_tree(folder / "benchmarks"));
+  const std::string scripts_folder = catalogue.texts.layout.project + "benchmarks";
+  if (files.exists(folder / scripts_folder)) {
+    PAWL_ASSIGN(const std::vector<std::string> names, files.list_tree(folder / scripts_folder));
     std::size_t scripts = 0;
     for (const std::string& name : names) {
       if (!name.ends_with(".sh") || ++scripts > kScriptsMax) continue;
-      PAWL_ASSIGN(found["benchmarks/" + name], files.read(folder / "benchmarks" / name, 1u << 20));
+      PAWL_ASSIGN(catalogue.files[scripts_folder + "/" + name], files.read(folder / scripts_folder / name, 1u << 20));
     }
   }
-  PAWL_ASSIGN(CatalogueFolder catalogue, assemble(std::move(found), folder.string()));
   catalogue.texts.layout.shown_folder = (folder / "").string();
   return catalogue;
 }
 
 Result<CatalogueFolder> read_demo_catalogue(const io::Assets& assets) {
   constexpr std::string_view kPrefix = "demo/";
-  std::map<std::string, std::string> found;
+  std::map<std::string, std::string> files;
   for (const std::string& name : assets.list(kPrefix)) {
-    PAWL_ASSIGN(found[name.substr(kPrefix.size())], assets.read(name));
+    PAWL_ASSIGN(files[name.substr(kPrefix.size())], assets.read(name));
   }
-  return assemble(std::move(found), "the built-in data");
+  PAWL_ASSIGN(const auto format, steward::load_format(assets));
+  PAWL_ASSIGN(plan::CatalogueTexts found, plan::collect_catalogue(format, [&](const std::string& path) -> Result<std::optional<std::string>> {
+                const auto file = files.find(path);
+                return file == files.end() ? std::optional<std::string>() : std::optional(file->second);
+              }));
+  return CatalogueFolder{std::move(files), std::move(found)};
 }
 
 }  // namespace pawl::app

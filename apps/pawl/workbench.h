@@ -23,7 +23,13 @@ namespace pawl::app {
 /// A catalogue on disk: the files that belong to it (path → bytes), and the part that upgrades read.
 struct CatalogueFolder {
   std::map<std::string, std::string> files;
-  steward::CatalogueTexts texts;
+  plan::CatalogueTexts texts;
+};
+
+/// What a person chose about a catalogue; empty: found by itself.
+struct CatalogueChoice {
+  std::string layout, generation;
+  void add_to(CLI::App& app);
 };
 
 /// Everything that works on one workspace, wired once and held together: locked for as long as it lives, unless it was
@@ -78,7 +84,7 @@ class Workbench {
 [[nodiscard]] std::vector<store::Schema> all_schemas();
 
 /// Reads the catalogue under `folder`. kNotFound (exit 3) when no known layout is there.
-[[nodiscard]] Result<CatalogueFolder> read_catalogue_folder(const io::Files& files, const std::filesystem::path& folder);
+[[nodiscard]] Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice = {});
 /// The catalogue built in for the demo.
 [[nodiscard]] Result<CatalogueFolder> read_demo_catalogue(const io::Assets& assets);
 

@@ -13,25 +13,126 @@ namespace pawl::plan {
 using codec::Json;
 using codec::YamlNode;
 
-const std::vector<Layout>& known_layouts() {
-  const auto under = [](const std::string& name, const std::string& configs, const std::string& root) {
-    return Layout{name, {configs + "amd-master.yaml", configs + "nvidia-master.yaml"}, configs + "runners.yaml", root + "perf-changelog.yaml"};
-  };
-  static const std::vector<Layout> layouts{under("inferencex-e2e", "inferencex-e2e/configs/", "inferencex-e2e/"), under("root", "configs/", ""),
-                                           under("historical", ".github/configs/", "")};
-  return layouts;
+Result<CatalogueTexts> collect_catalogue(const std::shared_ptr<const Format>& format, const FileReader& read, const std::string& layout_name,
+                                         const std::string& generation) {
+  std::vector<Layout> layouts = Format::layouts(format);
+  if (!layout_name.empty()) {
+    PAWL_ASSIGN(Layout chosen, Format::layout(format, layout_name));
+    layouts = {std::move(chosen)};
+  }
+  if (!generation.empty()) PAWL_TRY(format->generation(generation));
+  std::optional<CatalogueTexts> found;
+  for (Layout& layout : layouts) {
+    CatalogueTexts here{std::move(layout), {}};
+    here.layout.generation = generation;
+    const auto take = [&](const std::string& path) -> Result<bool> {
+      PAWL_ASSIGN(auto bytes, read(path));
+      if (!bytes) return false;
+      here.texts[path] = std::move(*bytes);
+      return true;
+    };
+    PAWL_ASSIGN(const bool runners, take(here.layout.runners));
+    if (!runners) continue;
+    std::vector<std::string> masters;
+    for (const std::string& master : here.layout.masters) {
+      PAWL_ASSIGN(const bool there, take(master));
+      if (there) masters.push_back(master);
+    }
+    if (masters.empty()) continue;
+    if (found) {
+      return Error{ErrorClass::kConflict, ExitStatus::kBadInput, fmt::format("two layouts fit: {} and {}", found->layout.name, here.layout.name),
+                   fmt::format("choose one: --layout {}", found->layout.name)};
+    }
+    here.layout.masters = std::move(masters);
+    PAWL_TRY(take(here.layout.changelog));
+    found = std::move(here);
+  }
+  if (!found) {
+    std::vector<std::string> wanted;
+    for (const Layout& layout : Format::layouts(format)) {
+      if (layout_name.empty() || layout.name == layout_name) wanted.push_back(layout.runners);
+    }
+    return not_found("there is no recipe catalogue", fmt::format("a catalogue has *-master.yaml beside {}", join(wanted, " or ")));
+  }
+  for (const std::string& path : named_recipe_files(found->layout, found->texts)) {
+    PAWL_ASSIGN(auto bytes, read(path));
+    if (bytes) found->texts[path] = std::move(*bytes);
+  }
+  return std::move(*found);
 }
 
-std::optional<Layout> find_layout(const std::vector<std::string>& paths) {
-  const auto has = [&](const std::string& path) { return std::ranges::find(paths, path) != paths.end(); };
-  for (const Layout& layout : known_layouts()) {
-    if (has(layout.changelog) && has(layout.runners) && std::ranges::any_of(layout.masters, has)) {
-      Layout found = layout;
-      std::erase_if(found.masters, [&](const std::string& master) { return !has(master); });
-      return found;
+std::optional<std::string> recipe_path(const Recipe& recipe, const std::string& written) {
+  const auto dir = recipe.config.find("srt-recipe-dir");
+  const auto multi = recipe.config.find("multinode");
+  if (dir == recipe.config.end() || !dir->is_string() || multi == recipe.config.end()) return std::nullopt;
+  return fmt::format("benchmarks/{}_node/srt-slurm-recipes/{}/{}", truthy(*multi) ? "multi" : "single", dir->get_ref<const std::string&>(), written);
+}
+
+namespace {
+
+constexpr const char* kSharedBlocks[] = {"fixed-sequence-single", "fixed-sequence-multi", "agentic-single", "agentic-multi", "telemetry-dcgm"};
+
+std::string shared_block_path(const std::string& name) { return "configs/srt-recipes/" + name + ".yaml"; }
+
+/// Calls `each` with every search-space entry of a recipe's raw data.
+void for_each_space(const Json& config, const auto& each) {
+  if (!config.is_object() || !config.contains("scenarios") || !config["scenarios"].is_object()) return;
+  for (const Json& items : config["scenarios"]) {
+    if (!items.is_array()) continue;
+    for (const Json& item : items) {
+      if (!item.is_object() || !item.contains("search-space") || !item["search-space"].is_array()) continue;
+      for (const Json& entry : item["search-space"]) {
+        if (entry.is_object()) each(entry);
+      }
     }
   }
-  return std::nullopt;
+}
+
+/// True when a recipe has the mark of a generation: "config.KEY", "entry.KEY", "settings.NAME".
+bool has_mark(const Recipe& recipe, std::string_view mark) {
+  const auto dot = mark.find('.');
+  const std::string where(mark.substr(0, dot)), key(mark.substr(dot + 1));
+  if (where == "config") return recipe.config.is_object() && recipe.config.contains(key);
+  bool found = false;
+  for_each_space(recipe.config, [&](const Json& entry) {
+    if (where == "entry") found = found || entry.contains(key);
+    for (const char* role : {"prefill", "decode", "worker"}) {
+      if (where != "settings" || !entry.contains(role) || !entry[role].is_object()) continue;
+      for (const Json& setting : entry[role].value("additional-settings", Json::array())) {
+        found = found || (setting.is_string() && setting.get_ref<const std::string&>().starts_with(key + "="));
+      }
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> named_recipe_files(const Layout& layout, const std::map<std::string, std::string>& texts) {
+  std::vector<std::string> paths;
+  if (!layout.format) return paths;
+  const bool looks = std::ranges::any_of(layout.generations, [&](const std::string& id) {
+    const auto generation = layout.format->generation(id);
+    return generation && (*generation)->check_variant;
+  });
+  if (!looks && layout.generation.empty()) return paths;
+  std::vector<LoadProblem> problems;
+  const Catalogue catalogue = Catalogue::read_leniently(layout, texts, problems);
+  if (catalogue.generation_or_null() == nullptr || !catalogue.generation().check_variant) return paths;
+  for (const Recipe& recipe : catalogue.recipes()) {
+    for_each_space(recipe.config, [&](const Json& entry) {
+      for (const char* key : {"srt-recipe", "eval-srt-recipe"}) {
+        if (!entry.contains(key) || !entry[key].is_string()) continue;
+        const auto name = parse_recipe_name(entry[key].get_ref<const std::string&>());
+        const auto path = name ? recipe_path(recipe, name->file) : std::nullopt;
+        if (path) paths.push_back(layout.project + *path);
+      }
+    });
+  }
+  for (const char* name : kSharedBlocks) paths.push_back(layout.project + shared_block_path(name));
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+  return paths;
 }
 
 std::string Recipe::text(const char* name) const {
@@ -90,22 +191,95 @@ void Catalogue::take_runners(const std::string& bytes, std::vector<LoadProblem>&
     return;
   }
   runners_ = std::make_unique<codec::YamlDocument>(std::move(*parsed));
-  if (const YamlNode* labels = runners_->root.find("labels")) {
+  if (const YamlNode* labels = layout_.flat_runners ? &runners_->root : runners_->root.find("labels")) {
     for (const codec::YamlEntry& label : labels->entries) {
       std::vector<std::string>& nodes = labels_[label.key.text];
       nodes.clear();
       for (const YamlNode& node : label.value.items) nodes.push_back(node.text);
     }
   }
+  const auto machine = [](const YamlNode& record) {
+    const auto number = [&](const char* kebab, const char* snake) {
+      const YamlNode* node = record.find(kebab) != nullptr ? record.find(kebab) : record.find(snake);
+      return node != nullptr ? lax_int(*node).value_or(0) : 0;
+    };
+    return Hardware{number("available-cpu-dram-mib", "available_cpu_dram_mib"), number("gpus-per-node", "gpus_per_node")};
+  };
   if (const YamlNode* hardware = runners_->root.find("hardware")) {
-    for (const codec::YamlEntry& label : hardware->entries) {
-      const auto number = [&](const char* kebab, const char* snake) {
-        const YamlNode* node = label.value.find(kebab) != nullptr ? label.value.find(kebab) : label.value.find(snake);
-        return node != nullptr ? lax_int(*node).value_or(0) : 0;
-      };
-      hardware_[label.key.text] = {number("available-cpu-dram-mib", "available_cpu_dram_mib"), number("gpus-per-node", "gpus_per_node")};
+    for (const codec::YamlEntry& label : hardware->entries) hardware_[label.key.text] = machine(label.value);
+  }
+  const YamlNode* clusters = runners_->root.find("clusters");
+  if (clusters == nullptr) return;
+  std::map<std::string, std::vector<Hardware>> families;
+  for (const codec::YamlEntry& cluster : clusters->entries) {
+    const Hardware found = machine(cluster.value);
+    hardware_["cluster:" + cluster.key.text] = found;
+    families[cluster.key.text.substr(0, cluster.key.text.find('-'))].push_back(found);
+  }
+  for (const auto& [family, all] : families) {
+    const bool agree = std::ranges::all_of(all, [&](const Hardware& h) { return h.gpus_per_node == all[0].gpus_per_node; });
+    if (agree) hardware_.try_emplace(family, Hardware{0, all[0].gpus_per_node});
+  }
+}
+
+void Catalogue::find_generation(std::vector<LoadProblem>& problems) {
+  if (!layout_.format) return;
+  if (!layout_.generation.empty()) {
+    auto chosen = layout_.format->generation(layout_.generation);
+    if (chosen)
+      generation_ = *chosen;
+    else
+      problems.push_back({"generation", {}, std::move(chosen).error()});
+    return;
+  }
+  for (const std::string& id : layout_.generations) {
+    const auto candidate = layout_.format->generation(id);
+    if (!candidate) continue;
+    if (generation_ == nullptr) generation_ = *candidate;
+    if (layout_.generations.size() == 1) return;
+    for (const std::string& mark : (*candidate)->marks) {
+      if (!std::ranges::any_of(recipes_, [&](const Recipe& recipe) { return has_mark(recipe, mark); })) continue;
+      generation_ = *candidate;
+      return;
     }
   }
+}
+
+void Catalogue::take_recipe_files(const std::map<std::string, std::string>& texts) {
+  if (generation_ == nullptr || !generation_->check_variant) return;
+  for (const auto& [path, bytes] : texts) {
+    if (!path.starts_with(layout_.project + "benchmarks/") || !path.ends_with(".yaml")) continue;
+    recipe_files_.emplace(path.substr(layout_.project.size()), RecipeFile::read(bytes, layout_.shown_folder + path));
+  }
+  for (const char* name : kSharedBlocks) {
+    const auto bytes = texts.find(layout_.project + shared_block_path(name));
+    if (bytes == texts.end()) continue;
+    const auto file = RecipeFile::read(bytes->second, layout_.shown_folder + bytes->first);
+    if (!file) continue;
+    if (const auto block = file->variant("")) shared_blocks_[name] = *block;
+  }
+}
+
+const Generation& Catalogue::generation() const {
+  PAWL_ASSERT(generation_ != nullptr);
+  return *generation_;
+}
+
+Result<Json> Catalogue::variant(const std::string& path) const {
+  const auto colon = path.find(':');
+  const std::string file = path.substr(0, colon);
+  const auto found = recipe_files_.find(file);
+  if (found == recipe_files_.end()) return not_found(fmt::format("the recipe {} does not exist", layout_.project + file), "a file of the recipe folder");
+  if (!found->second) return found->second.error();
+  const std::string_view selector = colon == std::string::npos ? std::string_view() : std::string_view(path).substr(colon + 1);
+  // On one node the point picks its variant of a bundle, so that none needs to be named.
+  if (selector.empty() && found->second->is_bundle() && path.starts_with("benchmarks/single_node/")) return found->second->variant("base");
+  return found->second->variant(selector);
+}
+
+const Json* Catalogue::shared_block(const std::string& name) const {
+  const auto found = shared_blocks_.find(name);
+  return found == shared_blocks_.end() ? nullptr : &found->second;
 }
 
 Catalogue Catalogue::read_leniently(const Layout& layout, const std::map<std::string, std::string>& texts, std::vector<LoadProblem>& problems) {
@@ -120,6 +294,8 @@ Catalogue Catalogue::read_leniently(const Layout& layout, const std::map<std::st
     }
   }
   if (const auto bytes = texts.find(layout.runners); bytes != texts.end()) catalogue.take_runners(bytes->second, problems);
+  catalogue.find_generation(problems);
+  catalogue.take_recipe_files(texts);
   return catalogue;
 }
 

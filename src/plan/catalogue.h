@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,23 +13,30 @@
 #include "base/result.h"
 #include "codec/json.h"
 #include "codec/yaml.h"
+#include "plan/format.h"
+#include "plan/recipe_file.h"
 
 namespace pawl::plan {
 
-/// Where the files of a catalogue lie, relative to its folder.
-struct Layout {
-  std::string name;                  ///< "root", "inferencex-e2e", "historical"
-  std::vector<std::string> masters;  ///< in load order: AMD first, as the reference's changelog processor has it
-  std::string runners;
-  std::string changelog;
-  std::string shown_folder = {};  ///< put before file names in errors, so that a person can open them; ends in '/' or is empty
+/// The files of a catalogue: layout, and path → bytes.
+struct CatalogueTexts {
+  Layout layout;
+  std::map<std::string, std::string> texts;
 };
 
-/// The layouts that exist in the field, newest first.
-[[nodiscard]] const std::vector<Layout>& known_layouts();
+/// The bytes of a file of the catalogue's folder or commit; nothing when it is not there.
+using FileReader = std::function<Result<std::optional<std::string>>(const std::string& path)>;
 
-/// The layout whose files are among `paths`; nothing when none fits.
-[[nodiscard]] std::optional<Layout> find_layout(const std::vector<std::string>& paths);
+/// Finds the layout whose runners file and at least one master are there, and reads its files: masters (those that are
+/// there), runners, changelog if there is one, and the recipe files that the entries name where the generation looks into
+/// them. `layout`, `generation`: chosen by a person; empty: found. Errors: those of `read`; an unknown name with the
+/// nearest one; kNotFound when no layout fits; kConflict when two do.
+[[nodiscard]] Result<CatalogueTexts> collect_catalogue(const std::shared_ptr<const Format>& format, const FileReader& read, const std::string& layout = {},
+                                                       const std::string& generation = {});
+
+/// Paths of the recipe files that the entries of these master files name. Empty for generations that do not look into
+/// recipes, and for files that cannot be read.
+[[nodiscard]] std::vector<std::string> named_recipe_files(const Layout& layout, const std::map<std::string, std::string>& texts);
 
 /// One config key of a master file.
 struct Recipe {
@@ -48,6 +56,10 @@ struct Hardware {
   std::int64_t dram_mib = 0;  ///< memory of one node that offloading may use
   std::int64_t gpus_per_node = 0;
 };
+
+/// The path from the project of the recipe that an entry names: `benchmarks/<single|multi>_node/srt-slurm-recipes/…`, with
+/// its selector. Nothing when it names none in that form.
+[[nodiscard]] std::optional<std::string> recipe_path(const Recipe& recipe, const std::string& written);
 
 /// Something that is wrong with the files before any entry is looked into (M-01 to M-04, unreadable YAML).
 struct LoadProblem {
@@ -74,6 +86,15 @@ class Catalogue {
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] const std::vector<Recipe>& recipes() const { return recipes_; }
   [[nodiscard]] std::vector<std::string> keys() const;
+  /// The generation that the files are read as: chosen by the layout, or found by its marks. Requires a layout with a
+  /// format.
+  [[nodiscard]] const Generation& generation() const;
+  [[nodiscard]] const Generation* generation_or_null() const { return generation_; }
+  /// A recipe, by its path from the project with its selector: merged. kNotFound: no such file among the texts, or no
+  /// such variant; kInvalid: a file that cannot be read.
+  [[nodiscard]] Result<codec::Json> variant(const std::string& path) const;
+  /// A block that recipes are merged over (configs/srt-recipes/NAME.yaml of the project); null when it is not there.
+  [[nodiscard]] const codec::Json* shared_block(const std::string& name) const;
   /// kNotFound, with the nearest key as the remedy.
   [[nodiscard]] Result<const Recipe*> find(std::string_view key) const;
   /// The place of a node of this recipe's file, for errors.
@@ -83,7 +104,8 @@ class Catalogue {
   [[nodiscard]] const codec::YamlDocument* runners() const { return runners_.get(); }
   /// The nodes of a label, null when runners.yaml has no such label.
   [[nodiscard]] const std::vector<std::string>* nodes(const std::string& label) const;
-  /// The hardware of a label, null when runners.yaml has none for exactly this label.
+  /// The hardware of a label, null when runners.yaml has none for exactly this label. Where the file has records of
+  /// clusters, a broad label ("gb300") has the hardware of its family's clusters when they agree.
   [[nodiscard]] const Hardware* hardware(const std::string& label) const;
 
  private:
@@ -95,7 +117,12 @@ class Catalogue {
   std::unique_ptr<codec::YamlDocument> runners_;
   std::unordered_map<std::string, std::vector<std::string>> labels_;
   std::unordered_map<std::string, Hardware> hardware_;
+  const Generation* generation_ = nullptr;
+  std::map<std::string, Result<RecipeFile>> recipe_files_;  ///< by path from the project
+  std::map<std::string, codec::Json> shared_blocks_;
 
+  void find_generation(std::vector<LoadProblem>& problems);
+  void take_recipe_files(const std::map<std::string, std::string>& texts);
   void take_master(const std::string& master, const std::string& bytes, std::vector<LoadProblem>& problems);
   void take_runners(const std::string& bytes, std::vector<LoadProblem>& problems);
 };

@@ -116,13 +116,13 @@ TEST(Schema, AgreesWithTheReferenceOnEveryVector) {
     const bool wanted = c["schema"] == "accept";
     if (kind == "runners") {
       ++runner_files;
-      const auto violations = validate_texts({"test", {}, "r.yaml", ""}, {{"r.yaml", text}});
+      const auto violations = validate_texts(testing::layout_of({}), {{"r.yaml", text}});
       EXPECT_EQ(violations.empty(), wanted) << id << ": " << (violations.empty() ? "" : violations[0].message);
       continue;
     }
     ++masters;
     const std::map<std::string, std::string> texts{{"m.yaml", text}, {"r.yaml", runners}};
-    const Layout layout{"test", {"m.yaml"}, "r.yaml", ""};
+    const Layout layout = testing::layout_of({"m.yaml"});
     const auto violations = validate_texts(layout, texts);
     if (c.value("generate", "") == "hang") {  // O-4: the one place where we refuse what the reference accepts
       ++hangs;
@@ -159,7 +159,7 @@ TEST(Schema, RetiredCataloguesHaveTheReferencesVerdicts) {
   std::size_t entries = 0, bad_files = 0;
   for (const auto& file : std::filesystem::directory_iterator(kData / "configs" / "deprecated")) {
     const std::string name = file.path().filename().string();
-    const auto catalogue = Catalogue::read({"test", {name}, "r.yaml", ""}, {{name, slurp(file.path())}});
+    const auto catalogue = Catalogue::read(testing::layout_of({name}), {{name, slurp(file.path())}});
     ASSERT_TRUE(catalogue) << name;
     entries += catalogue->recipes().size();
     const auto violations = validate(*catalogue);

@@ -1,39 +1,14 @@
 #pragma once
 
-#include <functional>
-#include <initializer_list>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "plan/format.h"
 #include "plan/schema.h"
 
 namespace pawl::plan {
-
-/// Where the schema check stands: collects violations with the key path that leads to them.
-class SchemaContext {
- public:
-  SchemaContext(const codec::YamlDocument& document, std::string config, std::vector<Violation>& out)
-      : document_(document), config_(std::move(config)), out_(out) {}
-
-  void complain(const codec::YamlNode& node, std::string rule, std::string path, std::string message, std::string expected = {}, std::string nearest = {});
-  [[nodiscard]] std::size_t count() const { return out_.size(); }
-
- private:
-  const codec::YamlDocument& document_;
-  std::string config_;
-  std::vector<Violation>& out_;
-};
-
-/// Checks the value of one field; complains about what is wrong.
-using FieldCheck = std::function<void(SchemaContext&, const codec::YamlNode& value, const std::string& path)>;
-
-struct Field {
-  const char* name;  ///< canonical spelling, with '-'
-  bool required;
-  FieldCheck check;
-};
 
 /// The fields of one object as the schema sees them: both spellings lead to the same field.
 class Fields {
@@ -48,30 +23,48 @@ class Fields {
   std::vector<std::pair<std::string_view, const codec::YamlNode*>> found_;
 };
 
-/// An object with known fields: unknown, missing and doubly spelled keys are violations. `known_to_others`: keys that another shape has, with the
-/// rule to name when they stand here.
+/// Walks a node along the objects of a generation and collects what is wrong, with the key path that leads there. Rules
+/// that look at several keys are `cross_rules` (schema.cc), called for every object whose fields are all good.
 class ObjectCheck {
  public:
-  ObjectCheck(std::string what, std::vector<Field> fields) : what_(std::move(what)), fields_(std::move(fields)) {}
+  ObjectCheck(const codec::YamlDocument& document, std::string config, const Generation& generation, std::vector<Violation>& out)
+      : document_(document), generation_(generation), config_(std::move(config)), out_(out) {}
 
-  /// Checks every field. True when nothing at all was wrong below this node; only then cross rules may run.
-  bool run(SchemaContext& context, const codec::YamlNode& node, const std::string& path, Fields& out) const;
-  [[nodiscard]] const std::vector<Field>& fields() const { return fields_; }
+  /// Checks a mapping. True when nothing at all was wrong below this node.
+  bool run(const ObjectSpec& object, const codec::YamlNode& node, Fields& out);
+
+  /// A mapping of labels to their nodes.
+  void labels(const codec::YamlNode& node);
+
+  /// `below` is put behind the path that the walk has reached: ".tp", "[2]", or nothing.
+  void complain(const codec::YamlNode& node, std::string rule, const std::string& below, std::string message, std::string expected = {},
+                std::string nearest = {});
+  [[nodiscard]] std::size_t count() const { return out_.size(); }
+  [[nodiscard]] const Generation& generation() const { return generation_; }
 
  private:
-  std::string what_;
-  std::vector<Field> fields_;
+  struct Step {
+    std::string_view key;
+    std::size_t index = 0;
+    bool item = false;  ///< an item of a list: the index counts
+  };
+  [[nodiscard]] std::string path() const;
+  void value(const FieldSpec& field, const ValueType& type, const codec::YamlNode& node);
+  void wrong(const FieldSpec& field, const codec::YamlNode& node, const std::string& expected);
+  void text(const FieldSpec& field, const codec::YamlNode& node, bool may_be_empty);
+  void list(const FieldSpec& field, const ValueType& type, const codec::YamlNode& node);
+  void map(const FieldSpec& field, const ValueType& type, const codec::YamlNode& node);
+  void nodes(const codec::YamlNode& node);
+  void unknown_key(const ObjectSpec& object, const codec::YamlNode& key);
+
+  const codec::YamlDocument& document_;
+  const Generation& generation_;
+  std::string config_;
+  std::vector<Violation>& out_;
+  std::vector<Step> steps_;
 };
 
-// Checks of single values, by the typing of section 3.
-[[nodiscard]] FieldCheck a_text(bool may_be_empty = true);
-[[nodiscard]] FieldCheck a_lax_int();
-[[nodiscard]] FieldCheck a_positive_lax_int();
-[[nodiscard]] FieldCheck a_size();  ///< strict, above 0
-[[nodiscard]] FieldCheck a_lax_bool();
-[[nodiscard]] FieldCheck one_of(std::vector<std::string> words);
-[[nodiscard]] FieldCheck a_literal(bool wanted, const char* rule);
-[[nodiscard]] FieldCheck list_of(FieldCheck item);
-[[nodiscard]] FieldCheck optional(FieldCheck check);  ///< or null
+/// The rules of an object beyond its fields (4 and 5 of the contract), by its id; the first that is broken.
+void cross_rules(ObjectCheck& check, const ObjectSpec& object, const codec::YamlNode& node, const Fields& fields);
 
 }  // namespace pawl::plan

@@ -125,11 +125,11 @@ TEST(Catalogue, UnknownRecipeNamesTheNearest) {
 }
 
 TEST(Catalogue, MistakesHaveAPlace) {
-  const auto star = Catalogue::read({"t", {"m.yaml"}, "", ""}, {{"m.yaml", "ok: {}\nbad*: {}\n"}});
+  const auto star = Catalogue::read(testing::layout_of({"m.yaml"}), {{"m.yaml", "ok: {}\nbad*: {}\n"}});
   ASSERT_FALSE(star);
   EXPECT_EQ(star.error().place->line, 2);
-  EXPECT_FALSE(Catalogue::read({"t", {"m.yaml"}, "", ""}, {{"m.yaml", ""}}));
-  const auto twice = Catalogue::read({"t", {"a.yaml", "b.yaml"}, "", ""}, {{"a.yaml", "k: {}\n"}, {"b.yaml", "k: {}\n"}});
+  EXPECT_FALSE(Catalogue::read(testing::layout_of({"m.yaml"}), {{"m.yaml", ""}}));
+  const auto twice = Catalogue::read(testing::layout_of({"a.yaml", "b.yaml"}), {{"a.yaml", "k: {}\n"}, {"b.yaml", "k: {}\n"}});
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().message.find("Duplicate configuration keys"), std::string::npos);
 }

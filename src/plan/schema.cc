@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "base/text.h"
 #include "plan/object_check.h"
+#include "plan/recipe_file.h"
 #include "plan/typing.h"
 
 namespace pawl::plan {
@@ -13,373 +16,374 @@ namespace {
 using codec::YamlEntry;
 using codec::YamlNode;
 
-// ── components (4.6) ─────────────────────────────────────────────────────────────────────────────────────────────────
+constexpr const char* kScenarios[] = {"fixed-seq-len", "agentic-coding"};
+constexpr const char* kBound[] = {"CONFIG_FILE", "EVAL_CONFIG_FILE", "SRT_RECIPE", "EVAL_SRT_RECIPE"};
+/// The one framework that keeps its own way of naming recipes in 2026-10.
+constexpr const char* kOwnRecipes = "llmd-vllm";
 
-FieldCheck version() {
-  return [](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    const std::size_t before = context.count();
-    a_text(false)(context, value, path);
-    if (context.count() == before && value.text.starts_with("image:")) {
-      context.complain(value, "M-40", path, "'version' is not an image reference: it must not begin with 'image:'", "a version such as \"0.9.1\"");
-    }
-  };
+/// The value of a key in either spelling; null when it is missing.
+const YamlNode* either(const YamlNode& node, std::string_view kebab) {
+  const YamlNode* found = node.find(kebab);
+  return found != nullptr || !kebab.contains('-') ? found : node.find(replace_all(std::string(kebab), "-", "_"));
 }
 
-FieldCheck component(const char* what, bool version_required) {
-  auto object = std::make_shared<ObjectCheck>(
-      what, std::vector<Field>{{"name", true, a_text(false)}, {"version", version_required, version_required ? version() : optional(version())}});
-  return [object](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    Fields fields;
-    object->run(context, value, path, fields);
-  };
+/// The same, a null counting as missing.
+const YamlNode* set_in(const YamlNode& node, std::string_view kebab) {
+  const YamlNode* found = either(node, kebab);
+  return found == nullptr || is_null(*found) ? nullptr : found;
 }
 
-// ── cross rules shared by entries and workers ────────────────────────────────────────────────────────────────────────
+// ── cross rules of entries and workers ───────────────────────────────────────────────────────────────────────────────
 
 /// M-21. False when it complained.
-bool divisible(SchemaContext& context, const Fields& fields, const std::string& path) {
+bool divisible(ObjectCheck& check, const Fields& fields) {
   const YamlNode *tp = fields.value("tp"), *dcp = fields.value("dcp-size");
   if (tp == nullptr || dcp == nullptr) return true;
   const auto size = strict_int(*dcp).value_or(1), all = lax_int(*tp).value_or(0);
   if (all % size == 0) return true;
-  context.complain(*dcp, "M-21", path + ".dcp-size", fmt::format("tp ({}) must be divisible by dcp-size ({})", all, size), "a divisor of tp");
+  check.complain(*dcp, "M-21", ".dcp-size", fmt::format("tp ({}) must be divisible by dcp-size ({})", all, size), "a divisor of tp");
   return false;
 }
 
-/// M-20, and O-4 beyond it.
-bool concurrency(SchemaContext& context, const YamlNode& node, const Fields& fields, const std::string& path) {
+/// M-20, and O-4 beyond it. False when it complained.
+bool concurrency(ObjectCheck& check, const YamlNode& node, const Fields& fields) {
   const YamlNode *start = fields.value("conc-start"), *end = fields.value("conc-end"), *list = fields.value("conc-list");
   const bool has_range = start != nullptr && end != nullptr, has_list = list != nullptr && !list->items.empty();
-  const std::size_t before = context.count();
+  const std::size_t before = check.count();
   if (has_range && has_list) {
-    context.complain(*list, "M-20", path + ".conc-list", "Cannot specify both a range (conc-start, conc-end) and conc-list", "one of the two");
+    check.complain(*list, "M-20", ".conc-list", "Cannot specify both a range (conc-start, conc-end) and conc-list", "one of the two");
   } else if (!has_range && !has_list) {
-    context.complain(node, "M-20", path, "Must specify either conc-start and conc-end, or conc-list",
-                     "conc-start and conc-end, or a conc-list that is not empty");
+    check.complain(node, "M-20", "", "Must specify either conc-start and conc-end, or conc-list", "conc-start and conc-end, or a conc-list that is not empty");
   } else if (has_range) {
     const auto first = lax_int(*start).value_or(0), last = lax_int(*end).value_or(0);
     for (const auto& [bound, name, value] : {std::tuple{start, "conc-start", first}, {end, "conc-end", last}}) {
-      if (value > 0 || context.count() != before) continue;
-      context.complain(*bound, "M-20", fmt::format("{}.{}", path, name), fmt::format("'{}' must be greater than 0, found {}", name, value),
-                       "an integer above 0");
+      if (value > 0 || check.count() != before) continue;
+      check.complain(*bound, "M-20", fmt::format(".{}", name), fmt::format("'{}' must be greater than 0, found {}", name, value), "an integer above 0");
     }
-    if (context.count() == before && first > last) {
-      context.complain(*start, "M-20", path + ".conc-start", fmt::format("conc-start ({}) must be <= conc-end ({})", first, last), "conc-start <= conc-end");
+    if (check.count() == before && first > last) {
+      check.complain(*start, "M-20", ".conc-start", fmt::format("conc-start ({}) must be <= conc-end ({})", first, last), "conc-start <= conc-end");
     }
     for (const auto& [bound, name] : {std::pair{start, "conc-start"}, {end, "conc-end"}}) {
-      if (context.count() != before || !bound->is_text()) continue;
-      context.complain(*bound, "O-4", fmt::format("{}.{}", path, name), fmt::format("'{}' is a text: the reference accepts it and then never ends", name),
-                       "an integer without quotes");
+      if (check.count() != before || !bound->is_text()) continue;
+      check.complain(*bound, "O-4", fmt::format(".{}", name), fmt::format("'{}' is a text: the reference accepts it and then never ends", name),
+                     "an integer without quotes");
     }
   } else {
-    for (std::size_t i = 0; i < list->items.size() && context.count() == before; ++i) {
+    for (std::size_t i = 0; i < list->items.size() && check.count() == before; ++i) {
       if (lax_int(list->items[i]).value_or(0) > 0) continue;
-      context.complain(list->items[i], "M-20", fmt::format("{}.conc-list[{}]", path, i),
-                       fmt::format("every item of conc-list must be greater than 0, found {}", list->items[i].text), "an integer above 0");
+      check.complain(list->items[i], "M-20", fmt::format(".conc-list[{}]", i),
+                     fmt::format("every item of conc-list must be greater than 0, found {}", list->items[i].text), "an integer above 0");
     }
   }
-  return context.count() == before;
+  return check.count() == before;
 }
 
 /// M-22.
-void hardware_pair(SchemaContext& context, const YamlNode& node, const Fields& fields, const std::string& path) {
+void hardware_pair(ObjectCheck& check, const YamlNode& node, const Fields& fields) {
   const auto named = [&](const char* role) {
     const YamlNode* worker = fields.value(role);
-    const YamlNode* hardware = worker != nullptr ? worker->find("hardware") : nullptr;
-    return hardware != nullptr && !is_null(*hardware);
+    return worker != nullptr && set_in(*worker, "hardware") != nullptr;
   };
   const bool prefill = named("prefill"), decode = named("decode");
   if (prefill == decode) return;
-  context.complain(node, "M-22", path,
-                   fmt::format("hardware must be given on both prefill and decode or on neither; here only {} has it", prefill ? "prefill" : "decode"),
-                   "both or neither");
-}
-
-FieldCheck worker() {
-  static const ObjectCheck object("a worker", {{"num-worker", true, a_lax_int()},
-                                               {"tp", true, a_lax_int()},
-                                               {"pp", false, a_size()},
-                                               {"dcp-size", false, a_size()},
-                                               {"pcp-size", false, a_size()},
-                                               {"ep", true, a_lax_int()},
-                                               {"dp-attn", true, a_lax_bool()},
-                                               {"hardware", false, optional(a_text(false))},
-                                               {"additional-settings", false, optional(list_of(a_text()))}});
-  return [](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    Fields fields;
-    if (object.run(context, value, path, fields)) divisible(context, fields, path);
-  };
-}
-
-// ── search-space entries ─────────────────────────────────────────────────────────────────────────────────────────────
-
-std::vector<Field> with_common(std::vector<Field> fields) {
-  fields.push_back({"spec-decoding", false, one_of({"mtp", "draft_model", "none"})});
-  fields.push_back({"router", false, optional(component("a router", true))});
-  fields.push_back({"conc-start", false, optional(a_lax_int())});
-  fields.push_back({"conc-end", false, optional(a_lax_int())});
-  fields.push_back({"conc-list", false, optional(list_of(a_lax_int()))});
-  return fields;
-}
-
-void single_entry(SchemaContext& context, const YamlNode& node, const std::string& path) {
-  static const ObjectCheck object("a single-node search-space entry", with_common({{"tp", true, a_lax_int()},
-                                                                                   {"pp", false, a_size()},
-                                                                                   {"dcp-size", false, a_size()},
-                                                                                   {"pcp-size", false, a_size()},
-                                                                                   {"ep", false, optional(a_lax_int())},
-                                                                                   {"dp-attn", false, optional(a_lax_bool())}}));
-  Fields fields;
-  if (object.run(context, node, path, fields) && concurrency(context, node, fields, path)) divisible(context, fields, path);
-}
-
-void multi_entry(SchemaContext& context, const YamlNode& node, const std::string& path) {
-  static const ObjectCheck object("a multi-node search-space entry",
-                                  with_common({{"prefill", true, worker()}, {"decode", true, worker()}, {"kv-p2p-transfer", false, optional(a_text(false))}}));
-  Fields fields;
-  if (object.run(context, node, path, fields) && concurrency(context, node, fields, path)) hardware_pair(context, node, fields, path);
+  check.complain(node, "M-22", "",
+                 fmt::format("hardware must be given on both prefill and decode or on neither; here only {} has it", prefill ? "prefill" : "decode"),
+                 "both or neither");
 }
 
 /// Cross rules M-31 to M-34 of an agentic entry, the first that is broken.
-void agentic_rules(SchemaContext& context, const YamlNode& node, const Fields& fields, const std::string& path) {
+void agentic_rules(ObjectCheck& check, const YamlNode& node, const Fields& fields) {
   const YamlNode *offload = fields.value("kv-offloading"), *backend = fields.value("kv-offload-backend");
   const bool dram = offload != nullptr && offload->text == "dram";
   if (backend != nullptr && !dram) {
-    context.complain(*backend, "M-31", path + ".kv-offload-backend", "kv-offload-backend stands only beside kv-offloading: dram", "no kv-offload-backend");
+    check.complain(*backend, "M-31", ".kv-offload-backend", "kv-offload-backend stands only beside kv-offloading: dram", "no kv-offload-backend");
     return;
   }
   if (dram && backend == nullptr) {
-    context.complain(*offload, "M-31", path + ".kv-offloading", "kv-offloading: dram needs a kv-offload-backend", "kv-offload-backend: {name: …}");
+    check.complain(*offload, "M-31", ".kv-offloading", "kv-offloading: dram needs a kv-offload-backend", "kv-offload-backend: {name: …}");
     return;
   }
-  const YamlNode *tp = fields.value("tp"), *prefill = fields.value("prefill"), *decode = fields.value("decode");
-  if (tp != nullptr ? prefill != nullptr || decode != nullptr : prefill == nullptr || decode == nullptr) {
-    context.complain(node, "M-32", path, "an agentic entry has either tp, or both prefill and decode", "tp (one node), or prefill and decode (several)");
+  const bool tp = fields.value("tp") != nullptr, worker = fields.value("worker") != nullptr;
+  const bool prefill = fields.value("prefill") != nullptr, decode = fields.value("decode") != nullptr;
+  if ((tp ? 1 : 0) + (worker ? 1 : 0) + (prefill || decode ? 1 : 0) != 1 || prefill != decode) {
+    const bool later = check.generation().worker_form;
+    check.complain(node, "M-32", "", fmt::format("an agentic entry has either tp, or {}both prefill and decode", later ? "worker, or " : ""),
+                   later ? "tp (one node); worker, or prefill and decode (several)" : "tp (one node), or prefill and decode (several)");
     return;
   }
-  if (tp != nullptr) {
+  if (tp) {
     if (offload == nullptr) {
-      context.complain(node, "M-33", path, "an agentic entry with tp must give kv-offloading", "kv-offloading: none or dram");
+      check.complain(node, "M-33", "", "an agentic entry with tp must give kv-offloading", "kv-offloading: none or dram");
       return;
     }
-    divisible(context, fields, path);
+    divisible(check, fields);
     return;
   }
   for (const char* size : {"pp", "dcp-size", "pcp-size"}) {
     const YamlNode* written = fields.given(size);
     if (written == nullptr) continue;
-    context.complain(*written, "M-34", fmt::format("{}.{}", path, size),
-                     fmt::format("'{}' belongs on the workers of a multi-node entry, not on the entry", size), "prefill and decode carry it");
+    check.complain(*written, "M-34", fmt::format(".{}", size), fmt::format("'{}' belongs on the workers of a multi-node entry, not on the entry", size),
+                   "the workers carry it");
     return;
   }
-  hardware_pair(context, node, fields, path);
+  hardware_pair(check, node, fields);
 }
 
-void agentic_entry(SchemaContext& context, const YamlNode& node, const std::string& path) {
-  static const ObjectCheck object("an agentic search-space entry",
-                                  with_common({{"tp", false, optional(a_lax_int())},
-                                               {"pp", false, a_size()},
-                                               {"dcp-size", false, a_size()},
-                                               {"pcp-size", false, a_size()},
-                                               {"ep", false, optional(a_lax_int())},
-                                               {"dp-attn", false, optional(a_lax_bool())},
-                                               {"prefill", false, optional(worker())},
-                                               {"decode", false, optional(worker())},
-                                               {"kv-offloading", false, optional(one_of({"none", "dram"}))},
-                                               {"kv-offload-backend", false, optional(component("a kv-offload-backend", false))},
-                                               {"kv-p2p-transfer", false, optional(a_text(false))}}));
-  Fields fields;
-  if (object.run(context, node, path, fields) && concurrency(context, node, fields, path)) agentic_rules(context, node, fields, path);
+/// M-30.
+void dram_utilization(ObjectCheck& check, const Fields& fields) {
+  if (fields.value("dram-utilization") != nullptr) return;
+  for (const YamlNode& entry : fields.given("search-space")->items) {
+    const YamlNode* offload = either(entry, "kv-offloading");
+    if (offload == nullptr || offload->text != "dram") continue;
+    check.complain(*offload, "M-30", "", "kv-offloading: dram needs dram-utilization on the agentic-coding item", "dram-utilization: 0.80");
+    return;
+  }
 }
 
-// ── scenario items ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-FieldCheck fixed_item(bool multi) {
-  auto object = std::make_shared<ObjectCheck>(
-      "a fixed-seq-len item",
-      std::vector<Field>{{"isl", true, a_lax_int()}, {"osl", true, a_lax_int()}, {"search-space", true, list_of(multi ? multi_entry : single_entry)}});
-  return [object](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    Fields fields;
-    object->run(context, value, path, fields);
-  };
+/// M-13.
+void some_scenario(ObjectCheck& check, const YamlNode& node, const Fields& fields) {
+  for (const char* name : kScenarios) {
+    const YamlNode* list = fields.value(name);
+    if (list != nullptr && !list->items.empty()) return;
+  }
+  check.complain(node, "M-13", "", "at least one scenario must have items", "fixed-seq-len or agentic-coding with at least one item");
 }
 
-FieldCheck utilization() {
-  return [](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    const auto number = lax_float(value);
-    if (number && *number > 0 && *number <= 1) return;
-    context.complain(value, "type", path, fmt::format("'dram-utilization' must be a number above 0 and at most 1, found {}", describe(value)), "0 < x <= 1");
-  };
-}
+// ── rules of a config entry ──────────────────────────────────────────────────────────────────────────────────────────
 
-FieldCheck agentic_item() {
-  static const ObjectCheck object("an agentic-coding item",
-                                  {{"search-space", true, list_of(agentic_entry)}, {"dram-utilization", false, optional(utilization())}});
-  return [](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    Fields fields;
-    if (!object.run(context, value, path, fields) || fields.value("dram-utilization") != nullptr) return;
-    for (const YamlNode& entry : fields.given("search-space")->items) {
-      for (const char* key : {"kv-offloading", "kv_offloading"}) {
-        const YamlNode* offload = entry.find(key);
-        if (offload == nullptr || offload->text != "dram") continue;
-        context.complain(*offload, "M-30", path, "kv-offloading: dram needs dram-utilization on the agentic-coding item", "dram-utilization: 0.80");
-        return;
-      }
-    }
-  };
-}
+/// A search-space entry of a valid config, with what its path is made of.
+struct Space {
+  const YamlNode* node;
+  const char* scenario;
+  std::size_t item, entry;
+  [[nodiscard]] std::string path(std::string_view key = {}) const {
+    return fmt::format(".scenarios.{}[{}].search-space[{}]{}{}", scenario, item, entry, key.empty() ? "" : ".", key);
+  }
+};
 
-// ── config entries ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-const YamlNode* either(const YamlNode& node, const char* kebab, const char* snake) {
-  const YamlNode* found = node.find(kebab);
-  return found != nullptr ? found : node.find(snake);
-}
-
-FieldCheck scenarios(bool multi) {
-  auto object = std::make_shared<ObjectCheck>("scenarios", std::vector<Field>{{"fixed-seq-len", false, optional(list_of(fixed_item(multi)))},
-                                                                              {"agentic-coding", false, optional(list_of(agentic_item()))}});
-  return [object](SchemaContext& context, const YamlNode& value, const std::string& path) {
-    Fields fields;
-    if (!object->run(context, value, path, fields)) return;
-    for (const char* name : {"fixed-seq-len", "agentic-coding"}) {
-      const YamlNode* list = fields.value(name);
-      if (list != nullptr && !list->items.empty()) return;
-    }
-    context.complain(value, "M-13", path, "at least one scenario must have items", "fixed-seq-len or agentic-coding with at least one item");
-  };
-}
-
-const ObjectCheck& config_object(bool multi) {
-  const auto make = [](bool several) {
-    std::vector<Field> fields;
-    for (const char* name : {"image", "model", "model-prefix", "precision", "framework", "runner"}) fields.push_back({name, true, a_text()});
-    fields.push_back({"multinode", true, a_literal(several, "M-10")});
-    fields.push_back({"disagg", false, several ? a_lax_bool() : a_literal(false, "M-11")});
-    fields.push_back({"router", false, optional(component("a router", true))});
-    if (several) fields.push_back({"kv-p2p-transfer", false, optional(a_text(false))});
-    fields.push_back({"scenarios", true, scenarios(several)});
-    return ObjectCheck(several ? "a multi-node entry" : "a single-node entry", std::move(fields));
-  };
-  static const ObjectCheck single_object = make(false), multi_object = make(true);
-  return multi ? multi_object : single_object;
-}
-
-/// Every search-space entry of a valid config, with its path.
-std::vector<std::pair<const YamlNode*, std::string>> entries_of(const YamlNode& scenarios_node) {
-  std::vector<std::pair<const YamlNode*, std::string>> all;
-  for (const auto& [kebab, snake] : {std::pair{"fixed-seq-len", "fixed_seq_len"}, {"agentic-coding", "agentic_coding"}}) {
-    const YamlNode* items = either(scenarios_node, kebab, snake);
+std::vector<Space> spaces_of(const YamlNode& scenarios) {
+  std::vector<Space> all;
+  for (const char* name : kScenarios) {
+    const YamlNode* items = either(scenarios, name);
     if (items == nullptr) continue;
     for (std::size_t i = 0; i < items->items.size(); ++i) {
-      const YamlNode* space = either(items->items[i], "search-space", "search_space");
-      for (std::size_t k = 0; space != nullptr && k < space->items.size(); ++k) {
-        all.emplace_back(&space->items[k], fmt::format("scenarios.{}[{}].search-space[{}]", kebab, i, k));
-      }
+      const YamlNode* space = either(items->items[i], "search-space");
+      for (std::size_t k = 0; space != nullptr && k < space->items.size(); ++k) all.push_back({&space->items[k], name, i, k});
     }
   }
   return all;
 }
 
-/// M-14 to M-17, the first that is broken.
-void config_rules(SchemaContext& context, const Fields& fields, bool multi) {
-  const YamlNode& scenarios_node = *fields.given("scenarios");
-  const YamlNode* agentic = either(scenarios_node, "agentic-coding", "agentic_coding");
+/// M-14 to M-17, the first that is broken. False when it complained.
+bool config_rules(ObjectCheck& check, const Fields& fields, bool multi, const std::vector<Space>& spaces) {
+  const YamlNode* agentic = either(*fields.given("scenarios"), "agentic-coding");
   const YamlNode& runner = *fields.given("runner");
   if (agentic != nullptr && !agentic->items.empty() && !runner.text.starts_with("cluster:")) {
-    context.complain(runner, "M-14", "runner", fmt::format("Agentic master configs must use a runner that begins with 'cluster:', found '{}'", runner.text),
-                     "cluster:<fleet>");
-    return;
+    check.complain(runner, "M-14", ".runner", fmt::format("Agentic master configs must use a runner that begins with 'cluster:', found '{}'", runner.text),
+                   "cluster:<fleet>");
+    return false;
   }
-  const auto entries = entries_of(scenarios_node);
-  const auto set_in = [&](const YamlNode& entry, const char* kebab, const char* snake) -> const YamlNode* {
-    const YamlNode* found = either(entry, kebab, snake);
-    return found == nullptr || is_null(*found) ? nullptr : found;
-  };
-  for (const auto& [kebab, snake] : {std::pair{"router", "router"}, {"kv-p2p-transfer", "kv_p2p_transfer"}}) {
-    if (fields.value(kebab) == nullptr) continue;
-    for (const auto& [entry, path] : entries) {
-      const YamlNode* here = set_in(*entry, kebab, snake);
+  for (const char* name : {"router", "kv-p2p-transfer"}) {
+    if (fields.value(name) == nullptr) continue;
+    for (const Space& space : spaces) {
+      const YamlNode* here = set_in(*space.node, name);
       if (here == nullptr) continue;
-      context.complain(*here, "M-15", fmt::format("{}.{}", path, kebab),
-                       fmt::format("{} must be declared either on the entry or in its search-space entries, not both", kebab), "one place");
-      return;
+      check.complain(*here, "M-15", space.path(name), fmt::format("{} must be declared either on the entry or in its search-space entries, not both", name),
+                     "one place");
+      return false;
     }
   }
   std::size_t with_transfer = 0;
-  for (const auto& [entry, path] : entries) {
-    const YamlNode* here = set_in(*entry, "kv-p2p-transfer", "kv_p2p_transfer");
+  for (const Space& space : spaces) {
+    const YamlNode* here = set_in(*space.node, "kv-p2p-transfer");
     if (here == nullptr) continue;
     ++with_transfer;
     if (multi) continue;
-    context.complain(*here, "M-16", path + ".kv-p2p-transfer", "a single-node entry cannot have kv-p2p-transfer", "no kv-p2p-transfer");
-    return;
+    check.complain(*here, "M-16", space.path("kv-p2p-transfer"), "a single-node entry cannot have kv-p2p-transfer", "no kv-p2p-transfer");
+    return false;
   }
   const YamlNode* disagg = fields.value("disagg");
-  if (!multi || disagg == nullptr || !lax_bool(*disagg).value_or(false) || fields.value("kv-p2p-transfer") != nullptr) return;
-  if (!entries.empty() && with_transfer == entries.size()) return;
-  context.complain(*disagg, "M-17", "disagg", "disagg=true requires kv-p2p-transfer on the entry or on every search-space entry", "kv-p2p-transfer: <name>");
+  if (!multi || disagg == nullptr || !lax_bool(*disagg).value_or(false) || fields.value("kv-p2p-transfer") != nullptr) return true;
+  if (!spaces.empty() && with_transfer == spaces.size()) return true;
+  check.complain(*disagg, "M-17", ".disagg", "disagg=true requires kv-p2p-transfer on the entry or on every search-space entry", "kv-p2p-transfer: <name>");
+  return false;
+}
+
+/// Which keys a search-space entry must and must not have, from generation 2026-09a on (october-layout 3.3).
+void form_rules(ObjectCheck& check, const Fields& fields, bool multi, const std::vector<Space>& spaces) {
+  const YamlNode* disagg = fields.value("disagg");
+  const bool apart = multi && disagg != nullptr && lax_bool(*disagg).value_or(false);
+  const auto needed = multi ? apart ? std::vector{"prefill", "decode"} : std::vector{"worker", "num-nodes"} : std::vector<const char*>{};
+  const auto refused = !multi  ? std::vector{"worker", "prefill", "decode", "num-nodes"}
+                       : apart ? std::vector{"worker", "num-nodes"}
+                               : std::vector{"prefill", "decode"};
+  const char* what = !multi ? "on one node" : apart ? "with disagg: true" : "on several nodes with disagg: false";
+  for (const Space& space : spaces) {
+    for (const char* key : refused) {
+      const YamlNode* here = set_in(*space.node, key);
+      if (here != nullptr) check.complain(*here, "M-50", space.path(key), fmt::format("an entry {} must not have '{}'", what, key), "no " + std::string(key));
+    }
+    for (const char* key : needed) {
+      if (set_in(*space.node, key) == nullptr) check.complain(*space.node, "M-50", space.path(key), fmt::format("an entry {} needs '{}'", what, key), key);
+    }
+    const YamlNode* power = set_in(*space.node, "power");
+    if (!multi && power != nullptr && lax_bool(*power).value_or(false))
+      check.complain(*power, "M-51", space.path("power"), "power is measured on several nodes only", "no power");
+  }
+}
+
+/// How an entry names its recipe, from generation 2026-09b on.
+void recipe_rules(ObjectCheck& check, const YamlNode& node, const Fields& fields, bool multi, const std::vector<Space>& spaces) {
+  const bool directory = check.generation().recipe == Generation::RecipePlace::kDirectory;
+  const bool own = directory && fields.given("framework")->text == kOwnRecipes;
+  const YamlNode* dir = fields.value("srt-recipe-dir");
+  if (directory && multi && own && dir != nullptr)
+    check.complain(*dir, "M-52", ".srt-recipe-dir", fmt::format("{} names its recipes in additional-settings", kOwnRecipes), "no srt-recipe-dir");
+  if (directory && multi && !own && dir == nullptr)
+    check.complain(node, "M-52", ".srt-recipe-dir", "a multi-node entry has no 'srt-recipe-dir'", "srt-recipe-dir: <directory of the recipe files>");
+  for (const Space& space : spaces) {
+    const YamlNode *recipe = set_in(*space.node, "srt-recipe"), *eval = set_in(*space.node, "eval-srt-recipe");
+    if (directory && !own && recipe == nullptr)
+      check.complain(*space.node, "M-52", space.path("srt-recipe"), "a search-space entry has no 'srt-recipe'", "srt-recipe: <file>[:<variant>]");
+    if (directory && !multi && eval != nullptr)
+      check.complain(*eval, "M-52", space.path("eval-srt-recipe"), "eval-srt-recipe stands on multi-node entries only", "no eval-srt-recipe");
+    for (const auto& [written, key] : {std::pair{recipe, "srt-recipe"}, {eval, "eval-srt-recipe"}}) {
+      if (!directory || written == nullptr || parse_recipe_name(written->text)) continue;
+      check.complain(*written, "M-53", space.path(key), fmt::format("'{}' is no recipe name: {}", key, written->text),
+                     "<file>, <file>:base, <file>:override_<name> or <file>:zip_override_<name>[<i>]");
+    }
+    for (const char* role : {"prefill", "decode", "worker"}) {
+      const YamlNode* worker = set_in(*space.node, role);
+      const YamlNode* settings = worker == nullptr ? nullptr : set_in(*worker, "additional-settings");
+      if (settings == nullptr || own) continue;
+      for (std::size_t i = 0; i < settings->items.size(); ++i) {
+        for (const char* name : kBound) {
+          if (!settings->items[i].text.starts_with(std::string(name) + "=")) continue;
+          const char* instead = std::string_view(name).starts_with("EVAL") ? "eval-srt-recipe" : "srt-recipe";
+          check.complain(settings->items[i], "M-54", fmt::format("{}.additional-settings[{}]", space.path(role), i),
+                         fmt::format("{} is not written in additional-settings of generation {}", name, check.generation().id),
+                         fmt::format("the key '{}' on the search-space entry", instead));
+        }
+      }
+    }
+  }
+}
+
+/// pawl's own image sources, besides container images: what is wrong with one that begins like it.
+std::optional<std::string> image_source_trouble(std::string_view image) {
+  constexpr std::string_view kPypi = "pypi:", kDir = "dir:";
+  if (image.starts_with(kPypi)) {
+    const auto equals = image.find("==");
+    if (equals == std::string_view::npos || equals == kPypi.size() || equals + 2 == image.size()) return fmt::format("'{}' names no exact version", image);
+  }
+  if (image.starts_with(kDir) && !image.substr(kDir.size()).starts_with('/')) return fmt::format("'{}' is no absolute folder", image);
+  return std::nullopt;
+}
+
+void entry_rules(ObjectCheck& check, const YamlNode& node, const Fields& fields, bool multi) {
+  const auto spaces = spaces_of(*fields.given("scenarios"));
+  if (const auto trouble = image_source_trouble(fields.given("image")->text)) {
+    check.complain(*fields.given("image"), "M-60", ".image", *trouble, "pypi:NAME==VERSION or dir:/absolute/path");
+    return;
+  }
+  if (!config_rules(check, fields, multi, spaces)) return;
+  const Generation& generation = check.generation();
+  if (generation.worker_form) form_rules(check, fields, multi, spaces);
+  if (generation.recipe == Generation::RecipePlace::kEntry || generation.recipe == Generation::RecipePlace::kDirectory)
+    recipe_rules(check, node, fields, multi, spaces);
+}
+
+/// The recipe files and variants that the entries name must be there.
+void variant_rules(ObjectCheck& check, const Catalogue& catalogue, const Recipe& recipe) {
+  const YamlNode* scenarios = either(*recipe.node, "scenarios");
+  if (scenarios == nullptr) return;
+  for (const Space& space : spaces_of(*scenarios)) {
+    for (const char* key : {"srt-recipe", "eval-srt-recipe"}) {
+      const YamlNode* written = set_in(*space.node, key);
+      if (written == nullptr) continue;
+      const auto path = recipe_path(recipe, written->text);
+      if (!path) continue;
+      const auto found = catalogue.variant(*path);
+      if (found) continue;
+      check.complain(*written, "M-55", space.path(key), found.error().message, found.error().remedy);
+    }
+  }
 }
 
 void validate_config(const Catalogue& catalogue, const Recipe& recipe, std::vector<Violation>& out) {
   if (recipe.node->kind != YamlNode::Kind::kMapping) return;  // said while loading
-  SchemaContext context(catalogue.document(recipe.file), recipe.key, out);
+  const Generation& generation = catalogue.generation();
+  ObjectCheck check(catalogue.document(recipe.file), recipe.key, generation, out);
   const YamlNode* multinode = recipe.node->find("multinode");
   const bool multi = multinode != nullptr && truthy(*multinode);
   Fields fields;
-  if (config_object(multi).run(context, *recipe.node, "", fields)) config_rules(context, fields, multi);
+  if (check.run(generation.object(multi ? "multi-node-entry" : "single-node-entry"), *recipe.node, fields) && generation.check_variant)
+    variant_rules(check, catalogue, recipe);
 }
 
 // ── runners.yaml (5) ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-void label_nodes(SchemaContext& context, const YamlEntry& label, const std::string& path) {
-  const YamlNode& value = label.value;
-  if (value.kind != YamlNode::Kind::kSequence) {
-    context.complain(value, "R-02", path, fmt::format("the label '{}' must be a list of node names, found {}", label.key.text, describe(value)), "a list");
-    return;
+/// Every node in exactly one cluster label, and a record for each of these (october-layout 3.4).
+void cluster_rules(ObjectCheck& check, const YamlNode& labels, const YamlNode* clusters) {
+  constexpr std::string_view kCluster = "cluster:", kPartition = "partition:";
+  std::map<std::string_view, std::string_view> home;
+  for (const YamlEntry& label : labels.entries) {
+    if (!label.key.text.starts_with(kCluster)) continue;
+    const std::string id = label.key.text.substr(kCluster.size());
+    if (clusters == nullptr || clusters->find(id) == nullptr)
+      check.complain(label.key, "R-05", ".labels." + label.key.text, fmt::format("'{}' has no record under clusters", label.key.text), "clusters." + id);
+    for (const YamlNode& node : label.value.items) {
+      const auto [slot, fresh] = home.try_emplace(node.text, label.key.text);
+      if (!fresh)
+        check.complain(node, "R-06", ".labels." + label.key.text, fmt::format("the node '{}' is in {} too", node.text, slot->second), "one cluster a node");
+    }
   }
-  for (std::size_t i = 0; i < value.items.size(); ++i) {
-    if (value.items[i].is_text()) continue;
-    context.complain(value.items[i], "R-03", fmt::format("{}[{}]", path, i),
-                     fmt::format("the label '{}' must contain only strings, found {}", label.key.text, describe(value.items[i])), "a text");
+  for (const YamlEntry& label : labels.entries) {
+    if (label.key.text.starts_with(kCluster) || label.key.text.starts_with(kPartition)) continue;
+    for (const YamlNode& node : label.value.items) {
+      if (!home.contains(node.text))
+        check.complain(node, "R-06", ".labels." + label.key.text, fmt::format("the node '{}' is in no cluster", node.text), "a label cluster:<name> with it");
+    }
   }
-  if (value.items.empty()) context.complain(value, "R-04", path, fmt::format("the label '{}' cannot be an empty list", label.key.text), "at least one node");
 }
 
-void validate_runners(const codec::YamlDocument& document, std::vector<Violation>& out) {
-  SchemaContext context(document, {}, out);
-  const YamlNode* labels = document.root.kind == YamlNode::Kind::kMapping ? document.root.find("labels") : nullptr;
-  if (labels == nullptr || labels->kind != YamlNode::Kind::kMapping) {
-    context.complain(labels == nullptr ? document.root : *labels, "R-01", "labels", "runners.yaml needs a labels mapping", "labels: {<label>: [<node>, …]}");
+void validate_runners(const Catalogue& catalogue, std::vector<Violation>& out) {
+  const codec::YamlDocument& document = *catalogue.runners();
+  const Generation& generation = catalogue.generation();
+  ObjectCheck check(document, {}, generation, out);
+  if (catalogue.layout().flat_runners) {
+    check.labels(document.root);
     return;
   }
-  static const ObjectCheck machine("a hardware entry", {{"available-cpu-dram-mib", true, a_positive_lax_int()}, {"gpus-per-node", true, a_positive_lax_int()}});
-  static const ObjectCheck object("runners.yaml",
-                                  {{"labels", true,
-                                    [](SchemaContext& c, const YamlNode& value, const std::string& path) {
-                                      for (const YamlEntry& label : value.entries) {
-                                        if (!label.key.is_text()) {
-                                          c.complain(label.key, "R-01", path, fmt::format("a label must be a text, found {}", describe(label.key)), "a text");
-                                        } else {
-                                          label_nodes(c, label, path + "." + label.key.text);
-                                        }
-                                      }
-                                    }},
-                                   {"hardware", false, [](SchemaContext& c, const YamlNode& value, const std::string& path) {
-                                      if (value.kind != YamlNode::Kind::kMapping) {
-                                        c.complain(value, "type", path, fmt::format("'hardware' must be a mapping, found {}", describe(value)), "a mapping");
-                                        return;
-                                      }
-                                      for (const YamlEntry& label : value.entries) {
-                                        Fields fields;
-                                        machine.run(c, label.value, path + "." + label.key.text, fields);
-                                      }
-                                    }}});
+  const YamlNode* labels = document.root.kind == YamlNode::Kind::kMapping ? document.root.find("labels") : nullptr;
+  if (labels == nullptr || labels->kind != YamlNode::Kind::kMapping) {
+    check.complain(labels == nullptr ? document.root : *labels, "R-01", ".labels", "runners.yaml needs a labels mapping", "labels: {<label>: [<node>, …]}");
+    return;
+  }
   Fields fields;
-  object.run(context, document.root, "", fields);
+  check.run(generation.object("runners"), document.root, fields);
 }
 
 }  // namespace
+
+void cross_rules(ObjectCheck& check, const ObjectSpec& object, const YamlNode& node, const Fields& fields) {
+  if (object.concurrency && !concurrency(check, node, fields)) return;
+  if (object.id == "single-node-space" || object.id == "worker") {
+    divisible(check, fields);
+  } else if (object.id == "multi-node-space") {
+    hardware_pair(check, node, fields);
+  } else if (object.id == "agentic-space") {
+    agentic_rules(check, node, fields);
+  } else if (object.id == "agentic-item") {
+    dram_utilization(check, fields);
+  } else if (object.id == "single-node-scenarios" || object.id == "multi-node-scenarios") {
+    some_scenario(check, node, fields);
+  } else if (object.id == "single-node-entry" || object.id == "multi-node-entry") {
+    entry_rules(check, node, fields, object.id == "multi-node-entry");
+  } else if (object.id == "runners" && check.generation().worker_form) {
+    cluster_rules(check, *fields.given("labels"), fields.value("clusters"));
+  }
+}
 
 Error Violation::error() const {
   std::string text = message;
@@ -398,7 +402,7 @@ std::vector<Violation> validate_recipe(const Catalogue& catalogue, const Recipe&
 std::vector<Violation> validate(const Catalogue& catalogue) {
   std::vector<Violation> out;
   for (const Recipe& recipe : catalogue.recipes()) validate_config(catalogue, recipe, out);
-  if (const auto* runners = catalogue.runners()) validate_runners(*runners, out);
+  if (catalogue.runners() != nullptr) validate_runners(catalogue, out);
   return out;
 }
 
@@ -408,7 +412,7 @@ Status check(const Catalogue& catalogue) {
     validate_config(catalogue, recipe, out);
     if (!out.empty()) return out.front().error();
   }
-  if (const auto* runners = catalogue.runners()) validate_runners(*runners, out);
+  if (catalogue.runners() != nullptr) validate_runners(catalogue, out);
   if (!out.empty()) return out.front().error();
   return {};
 }

@@ -141,7 +141,7 @@ Status Steward::comment(const Candidate& c, const std::string& part, const std::
 Steward::Answer Steward::research(const Candidate& c) {
   PAWL_ASSIGN(const std::optional<std::string> main, world_.forge.head("main"));
   if (!main) return internal_error("the forge lost its branch main");
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, *main));
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, *main));
   auto matrix = recipe_matrix(texts, c.recipe);
   if (!matrix && matrix.error().cls == ErrorClass::kNotFound)
     return refused(EventKind::kPlanRefused, Outcome::kRetired, "recipe-gone", "the recipe is gone from the catalogue");
@@ -166,7 +166,7 @@ Steward::Answer Steward::research(const Candidate& c) {
 Steward::Answer Steward::commit_image(const Candidate& c) {
   PAWL_ASSIGN(const std::optional<std::string> main, world_.forge.head("main"));
   if (!main) return internal_error("the forge lost its branch main");
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, *main));
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, *main));
   PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
   PAWL_ASSIGN(const UpgradePlan plan, plan_upgrade(texts, c.recipe, c.image_new, "XXX", policy.smoke_eval));
   PAWL_ASSIGN(const std::string commit,
@@ -191,7 +191,7 @@ Steward::Answer Steward::freeze_baseline(const Candidate& c) {
   PAWL_ASSIGN(std::optional<model::Baseline> baseline, frozen_baseline(c.id));
   PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
   if (!baseline) {
-    PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.base));
+    PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, c.base));
     PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
     PAWL_ASSIGN(baseline, world_.results.newest(c.recipe, c.image_old, keys_of(matrix.points)));
     if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
@@ -206,7 +206,7 @@ Steward::Answer Steward::freeze_baseline(const Candidate& c) {
 }
 
 Steward::Answer Steward::dispatch(const Candidate& c, bool final) {
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.head));
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, c.head));
   PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
   PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, c.policy));
   io::SweepRequest request{
@@ -257,8 +257,9 @@ Steward::Answer Steward::await_run(const Candidate& c, std::stop_token stop) {
 
 namespace {
 
-Result<Expectation> expectation(io::Forge& forge, const Candidate& c, const Policy& policy, bool final, const std::optional<model::Baseline>& baseline) {
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(forge, c.attempts.back().head));
+Result<Expectation> expectation(io::Forge& forge, const io::Assets& assets, const Candidate& c, const Policy& policy, bool final,
+                                const std::optional<model::Baseline>& baseline) {
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(forge, assets, c.attempts.back().head));
   PAWL_ASSIGN(RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
   Expectation expected{.head = c.attempts.back().head, .image = c.image_new, .full_sweep = final};
   if (final) {
@@ -280,7 +281,7 @@ Steward::Answer Steward::judge_run(const Candidate& c, bool final) {
   PAWL_ASSIGN(const io::RunEvidence evidence, world_.runner.evidence(RunId{c.attempts.back().run}));
   PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
   if (final && !baseline) return internal_error("the frozen baseline is gone");
-  PAWL_ASSIGN(const Expectation expected, expectation(world_.forge, c, policy, final, baseline));
+  PAWL_ASSIGN(const Expectation expected, expectation(world_.forge, world_.assets, c, policy, final, baseline));
   const std::vector<report::Check> checks = judge(evidence, expected);
   const std::string failure = first_failure(checks);
   for (const report::Check& check : checks) {
@@ -303,7 +304,7 @@ Steward::Answer Steward::diagnose(const Candidate& c) {
                                    {"repairs_left", control::kRepairsMax - c.repairs}},
                         .engine = c.engine,
                         .failure = run.failure};
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, c.head));
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, c.head));
   PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, c.recipe));
   PAWL_ASSIGN(const std::optional<LaunchScript> script, read_launch_script(world_.forge, c.head, matrix.points));
   if (script) briefing.files[script->path] = script->text;
@@ -341,8 +342,8 @@ Steward::Answer Steward::commit_repair(const Candidate& c) {
 Steward::Answer Steward::append_changelog(const Candidate& c) {
   PAWL_ASSIGN(const std::optional<std::string> main, world_.forge.head("main"));
   if (!main) return internal_error("the forge lost its branch main");
-  PAWL_ASSIGN(const CatalogueTexts base, read_catalogue(world_.forge, *main));
-  PAWL_ASSIGN(const CatalogueTexts branch, read_catalogue(world_.forge, c.base));
+  PAWL_ASSIGN(const CatalogueTexts base, read_catalogue(world_.forge, world_.assets, *main));
+  PAWL_ASSIGN(const CatalogueTexts branch, read_catalogue(world_.forge, world_.assets, c.base));
   const std::string& file = base.layout.changelog;
   const std::string& ledger = base.texts.at(file);
   if (ledger != branch.texts.at(file)) {
@@ -370,8 +371,8 @@ Steward::Answer Steward::check_final(const Candidate& c) {
   PAWL_ASSIGN(const io::ChangeRequest request, world_.forge.get(ChangeRequestId{c.cr}));
   if (request.head != c.head) return fail("head-moved", "the branch is not at the commit that was checked");
   if (request.state != io::ChangeRequestState::kDraft) return fail("not-draft", "the change request is " + codec::enum_text(request.state));
-  PAWL_ASSIGN(const CatalogueTexts before, read_catalogue(world_.forge, c.base));
-  PAWL_ASSIGN(const CatalogueTexts after, read_catalogue(world_.forge, c.head));
+  PAWL_ASSIGN(const CatalogueTexts before, read_catalogue(world_.forge, world_.assets, c.base));
+  PAWL_ASSIGN(const CatalogueTexts after, read_catalogue(world_.forge, world_.assets, c.head));
   PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(before.layout, before.texts));
   PAWL_ASSIGN(const plan::Recipe* recipe, catalogue.find(c.recipe));
   PAWL_ASSIGN(const std::string edited, plan::edit_image(catalogue, *recipe, c.image_new));
@@ -403,7 +404,7 @@ Status Steward::report_attempt(const Candidate& c) {
   PAWL_ASSIGN(const io::RunStatus run, world_.runner.status(RunId{attempt.run}));
   PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
   report::AttemptFacts facts{.run = run.id.value, .run_attempt = run.attempt, .jobs = run.jobs, .scale = c.scale.text()};
-  PAWL_ASSIGN(const Expectation expected, expectation(world_.forge, c, policy, final, baseline));
+  PAWL_ASSIGN(const Expectation expected, expectation(world_.forge, world_.assets, c, policy, final, baseline));
   if (!final) {
     for (const Json& row : expected.points) {
       PAWL_ASSIGN(const model::Point p, model::point_of_row(row));

@@ -69,7 +69,7 @@ Result<Candidate> Steward::start(const StartRequest& request) {
   PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, request.policy));
   PAWL_ASSIGN(const std::optional<std::string> main, world_.forge.head("main"));
   if (!main) return not_found("the forge has no branch main", "import a catalogue first: pawl demo does");
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, *main));
+  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, *main));
   PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, request.recipe));
   PAWL_TRY(model::parse_image(request.image));
 

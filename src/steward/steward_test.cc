@@ -233,7 +233,7 @@ class Place {
     Runs baseline;
     Fuse fuse(1 << 20);
     FakeRunner runner(baseline, fuse);
-    const auto texts = read_catalogue(forge, **forge.head("main"));
+    const auto texts = read_catalogue(forge, assets, **forge.head("main"));
     const auto matrix = recipe_matrix(*texts, "demo-fp8-h200-sglang");
     const RunId id = *runner.dispatch({.marker = "b", .purpose = "baseline", .points = matrix->points, .evals = matrix->evals});
     ASSERT_TRUE(runner.wait(id, {}));

@@ -8,28 +8,23 @@
 
 namespace pawl::steward {
 
-Result<CatalogueTexts> read_catalogue(io::Forge& forge, const std::string& commit) {
-  for (const plan::Layout& layout : plan::known_layouts()) {
-    CatalogueTexts found{layout, {}};
-    found.layout.masters.clear();
-    const auto take = [&](const std::string& path) -> Result<bool> {
-      auto bytes = forge.read(commit, path);
-      if (!bytes && bytes.error().cls == ErrorClass::kNotFound) return false;
-      if (!bytes) return std::move(bytes).error();
-      found.texts[path] = std::move(*bytes);
-      return true;
-    };
-    PAWL_ASSIGN(const bool has_changelog, take(layout.changelog));
-    PAWL_ASSIGN(const bool has_runners, take(layout.runners));
-    if (!has_changelog || !has_runners) continue;
-    for (const std::string& master : layout.masters) {
-      PAWL_ASSIGN(const bool has_master, take(master));
-      if (has_master) found.layout.masters.push_back(master);
-    }
-    if (!found.layout.masters.empty()) return found;
-  }
-  return not_found(fmt::format("no recipe catalogue at commit {}", commit.substr(0, 12)),
-                   "a catalogue has configs/*-master.yaml, configs/runners.yaml and perf-changelog.yaml");
+Result<std::shared_ptr<const plan::Format>> load_format(const io::Assets& assets) {
+  PAWL_ASSIGN(const std::string layouts, assets.read("catalog/layouts.yaml"));
+  PAWL_ASSIGN(const std::string schema, assets.read("catalog/schema.yaml"));
+  return plan::Format::read(layouts, schema);
+}
+
+Result<CatalogueTexts> read_catalogue(io::Forge& forge, const io::Assets& assets, const std::string& commit) {
+  PAWL_ASSIGN(const auto format, load_format(assets));
+  auto found = plan::collect_catalogue(format, [&](const std::string& path) -> Result<std::optional<std::string>> {
+    auto bytes = forge.read(commit, path);
+    if (bytes) return std::optional(std::move(*bytes));
+    if (bytes.error().cls == ErrorClass::kNotFound) return std::optional<std::string>();
+    return std::move(bytes).error();
+  });
+  if (!found) return Error(found.error()).within("commit " + commit.substr(0, 12));
+  if (!found->texts.contains(found->layout.changelog)) return not_found(fmt::format("no {} at commit {}", found->layout.changelog, commit.substr(0, 12)));
+  return found;
 }
 
 Result<std::optional<LaunchScript>> read_launch_script(io::Forge& forge, const std::string& commit, const std::vector<codec::Json>& points) {

@@ -8,20 +8,20 @@
 #include "base/result.h"
 #include "changelog/ledger.h"
 #include "codec/json.h"
+#include "io/assets.h"
 #include "io/domain/forge.h"
 #include "plan/catalogue.h"
 #include "plan/expansion.h"
 
 namespace pawl::steward {
 
-/// The files of a catalogue, as far as an upgrade needs them.
-struct CatalogueTexts {
-  plan::Layout layout;
-  std::map<std::string, std::string> texts;  ///< path → bytes
-};
+using plan::CatalogueTexts;
 
-/// The catalogue at a commit of the forge. kNotFound when no known layout is there.
-[[nodiscard]] Result<CatalogueTexts> read_catalogue(io::Forge& forge, const std::string& commit);
+/// What data/catalog says of layouts and generations.
+[[nodiscard]] Result<std::shared_ptr<const plan::Format>> load_format(const io::Assets& assets);
+
+/// The catalogue at a commit of the forge, with its changelog. kNotFound when no known layout is there.
+[[nodiscard]] Result<CatalogueTexts> read_catalogue(io::Forge& forge, const io::Assets& assets, const std::string& commit);
 
 struct FileEdit {
   std::string path, before, after;

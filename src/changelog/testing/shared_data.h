@@ -46,7 +46,10 @@ inline codec::Json json_file(const std::string& path) {
 
 /// A catalogue of three files; `amd` may be another version of its file.
 inline Result<plan::Catalogue> catalogue_of(const std::string& amd, const std::string& nvidia, const std::string& runners) {
-  const plan::Layout& layout = plan::known_layouts().front();
+  auto format = plan::Format::read(read_file(std::string(PAWL_SOURCE_DIR) + "/data/catalog/layouts.yaml"),
+                                   read_file(std::string(PAWL_SOURCE_DIR) + "/data/catalog/schema.yaml"));
+  if (!format) return std::move(format).error();
+  PAWL_ASSIGN(const plan::Layout layout, plan::Format::layout(*format, "root"));
   return plan::Catalogue::read(
       layout, {{layout.masters[0], read_file(amd)}, {layout.masters[1], read_file(nvidia)}, {layout.runners, read_file(runners)}, {layout.changelog, "[]\n"}});
 }
