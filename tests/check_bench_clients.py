@@ -5,8 +5,9 @@ import sys
 
 from pawl_e2e import ROOT, prove, scratch
 
-sys.path.insert(0, str(ROOT / "bench/clients"))
+sys.path[:0] = [str(ROOT / "bench/clients"), str(ROOT / "bench/clients/engines")]
 import stamps  # noqa: E402
+import tap  # noqa: E402
 
 
 def record(at_ns, request, event, kind, flags=0, value=0):
@@ -72,8 +73,36 @@ with scratch() as tmp:
         truth = {n: stamps.Request(start=a * MS, events=[b * MS], done=b * MS) for n, (a, b) in enumerate(spans)}
         assert abs(stamps.load_delivered(truth, 2) - 0.9) < 1e-9
 
+    def the_witness_reads_requests_and_events_from_packets():
+        witness = tap.Tap.__new__(tap.Tap)  # without the socket, which needs root
+        witness.port, witness.answers, witness.connections = 80, [], {}
+        sequence = {5000: 100, 80: 900}
+
+        def passes(at, source, payload, flags=0x10, again=False):
+            target = 80 if source == 5000 else 5000
+            tcp = struct.pack(">HHIIBBHHH", source, target, sequence[source], 0, 5 << 4, flags, 0, 0, 0) + payload
+            ip = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0, 0x7F000001, 0x7F000001)
+            witness.packet(at * MS, ip + tcp)
+            sequence[source] += 0 if again else len(payload)
+
+        body = b'{"prompt": [1]}'
+        passes(1, 5000, b"", flags=2)
+        passes(2, 5000, b"POST /v1/completions HTTP/1.1\r\nX-Request-Id: one\r\nContent-Length: 15\r\n\r\n" + body[:4])
+        passes(3, 5000, body[4:])
+        passes(9, 80, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        passes(10, 80, b'20\r\ndata: {"choices":[{"text":""}]}\n\n\r\n')
+        passes(12, 80, b'20\r\ndata: {"choices":[{"te')
+        passes(15, 80, b'xt":"a"}]}\n\n\r\n', again=True)
+        passes(16, 80, b'xt":"a"}]}\n\n\r\n')  # the same bytes: sent twice
+        passes(20, 80, b'20\r\ndata: {"choices":[{"delta":{"content":"b"}}],"nvext":{"timing":{"ttft_ms":5}}}\n\n\r\n'
+                       b'9\r\ndata: {"choices":[],"usage":{"completion_tokens":2}}\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n')
+        (answer,) = witness.answers
+        assert (answer.name, answer.opened, answer.sent) == ("one", 1 * MS, 3 * MS), answer
+        assert (answer.first_choice, answer.first_text, answer.last_text, answer.done) == (10 * MS, 15 * MS, 20 * MS, 20 * MS), answer
+        assert (answer.text_events, answer.usage, answer.server_timing, answer.unread) == (2, {"completion_tokens": 2}, {"ttft_ms": 5}, 0), answer
+
     def quantiles_are_those_of_numpy():
         assert stamps.quantile([4, 1, 3, 2], 0.5) == 2.5 and stamps.quantile([], 0.5) is None and stamps.quantile([7], 0.99) == 7
 
     prove(two_requests_with_long_and_short_names, a_broken_file_is_refused, errors_are_signed_in_the_mean_and_absolute_in_the_tail,
-          load_counts_answers_in_work_after_the_opening, quantiles_are_those_of_numpy)
+          load_counts_answers_in_work_after_the_opening, the_witness_reads_requests_and_events_from_packets, quantiles_are_those_of_numpy)
