@@ -59,6 +59,7 @@ target_link_libraries(ext_threads INTERFACE Threads::Threads)
 
 if(PAWL_TESTS)
   find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
   include(CTest)
   include(GoogleTest)
 endif()

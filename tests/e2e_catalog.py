@@ -68,6 +68,37 @@ def refusals_have_their_exit_status():
     assert not output("matrix", "full-sweep", "--config-files", "nowhere.yaml", status=3)
 
 
+def hostile_files_are_refused_with_the_limit_named(tmp):
+    folder = tmp / "hostile"
+    shutil.copytree(DEMO, folder)
+    master = next(folder.glob("configs/*-master.yaml"))
+    good = master.read_bytes()
+
+    def refused(data, *flags, status=3):
+        master.write_bytes(data)
+        done = subprocess.run([PAWL, "matrix", "full-sweep", "--catalog", folder, *flags], capture_output=True, env=ENV)
+        assert done.returncode == status and not done.stdout, (data[:40], done.returncode, done.stderr)
+        return done.stderr.decode()
+
+    large = b"# " + b"x" * 62 + b"\n"
+    with open(master, "wb") as file:  # 100 MB of comments behind a good catalogue
+        file.write(good + large * (100_000_000 // len(large)))
+    done = subprocess.run([PAWL, "matrix", "full-sweep", "--catalog", folder], capture_output=True, env=ENV)
+    assert done.returncode == 3 and b"larger than the 64 MiB" in done.stderr and b"--max-input-mb" in done.stderr, done.stderr
+    done = subprocess.run([PAWL, "matrix", "full-sweep", "--catalog", folder, "--max-input-mb", "200", "--count"], capture_output=True, env=ENV)
+    assert done.returncode == 0, done.stderr
+    bomb = b"a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b", ".join([b"*a%d" % (i - 1)] * 10)) for i in range(1, 12))
+    assert "more than 1000000" in refused(bomb)
+    assert "nesting deeper than 300 levels" in refused(b"a: " + b"[" * 5000)
+    assert "U+0000" in refused(good + b"\0")
+    assert "not valid UTF-8" in refused(good + b"# \xff\n")
+    assert "tab" in refused(good + b"\tx: 1\n")
+    # These are no attack: read, and the places stay true.
+    for data in (b"\xef\xbb\xbf" + good, good.replace(b"\n", b"\r\n")):
+        master.write_bytes(data)
+        assert output("matrix", "full-sweep", "--catalog", folder) == output("matrix", "full-sweep", "--catalog", DEMO)
+
+
 def check_reports_every_violation(tmp):
     assert run_json(PAWL, "catalog", "check", "--catalog", DEMO, schema="pawl.catalog-check/1") == {"schema": "pawl.catalog-check/1", "ok": True, "violations": []}
     broken = tmp / "broken"
@@ -148,5 +179,9 @@ with scratch() as tmp:
     def check_reports_every_violation_of_a_broken_catalogue():
         check_reports_every_violation(tmp)
 
+    def hostile_files():
+        hostile_files_are_refused_with_the_limit_named(tmp)
+
     prove(full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
-          check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check)
+          check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check,
+          hostile_files)

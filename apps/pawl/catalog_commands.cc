@@ -20,8 +20,8 @@ struct CatalogFlags {
 };
 
 Result<plan::Catalogue> load(World& world, const CatalogFlags& flags) {
-  PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
-  return plan::Catalogue::read(texts.layout, texts.texts);
+  PAWL_ASSIGN(plan::CatalogueTexts texts, flags.source.read(world));
+  return plan::Catalogue::read(texts.layout, std::move(texts.texts), flags.source.limits());
 }
 
 Result<ExitStatus> list(World& world, const CommonFlags& common, const CatalogFlags& flags) {
@@ -48,15 +48,15 @@ Result<ExitStatus> show(World& world, const CommonFlags& common, const CatalogFl
   const auto points = plan::expand(catalogue, {recipe}, plan::EvalMode::kDefault);
   const auto evals = plan::expand(catalogue, {recipe}, plan::EvalMode::kEvalsOnly);
   if (common.json) {
-    Json document{{"schema", "pawl.recipe/1"}, {"key", recipe->key}, {"file", place.file}, {"line", place.line}, {"config", recipe->config}};
+    Json document{{"schema", "pawl.recipe/1"}, {"key", recipe->key}, {"file", place.file}, {"line", place.line}, {"config", recipe->config()}};
     if (points) document["points"] = points->size();
     if (evals) document["evals"] = evals->size();
     document["violations"] = violations.size();
     print_json(document);
     return ExitStatus::kDone;
   }
-  const std::string& bytes = catalogue.document(recipe->file).bytes;
-  std::string text = bytes.substr(recipe->node->begin, recipe->node->end - recipe->node->begin);
+  const std::string_view bytes = catalogue.document(recipe->file).bytes;
+  std::string text(bytes.substr(recipe->node->begin, recipe->node->end - recipe->node->begin));
   while (text.ends_with('\n') || text.ends_with(' ')) text.pop_back();
   const bool block = !text.starts_with('{');
   fmt::print("# {}:{}\n{}:{}{}\n", place.file, place.line, recipe->key, block ? "\n" + std::string(static_cast<std::size_t>(place.column - 1), ' ') : " ",
@@ -106,7 +106,7 @@ std::string escaped(std::string text, bool property) {
 
 Result<ExitStatus> check(World& world, const CommonFlags& common, const CatalogFlags& flags) {
   PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
-  const std::vector<plan::Violation> violations = plan::validate_texts(texts.layout, texts.texts);
+  const std::vector<plan::Violation> violations = plan::validate_texts(texts.layout, texts.texts, flags.source.limits());
   const ExitStatus status = violations.empty() ? ExitStatus::kDone : ExitStatus::kFoundWanting;
   if (flags.format == "sarif") {
     print_json(sarif(violations));

@@ -9,12 +9,15 @@ void CatalogueSource::add_to(CLI::App& app) {
   app.add_option("--config-files", config_files, "Master files in load order, instead of --catalog")->excludes(folder);
   app.add_option("--runner-config", runner_config, "The runners file that goes with --config-files")->capture_default_str()->excludes(folder);
   choice.add_to(app);
+  app.add_option("--max-input-mb", max_input_mb, "Largest catalogue file that is read, MiB; a larger one is refused")
+      ->check(CLI::Range(1, 4095))
+      ->capture_default_str();
 }
 
 Result<plan::CatalogueTexts> CatalogueSource::read(const World& world) const {
   if (catalog.empty() && config_files.empty()) return usage_error("--catalog or --config-files is required", "--catalog takes the folder that holds configs/");
   if (!catalog.empty()) {
-    PAWL_ASSIGN(CatalogueFolder folder, read_catalogue_folder(world, catalog, choice));
+    PAWL_ASSIGN(CatalogueFolder folder, read_catalogue_folder(world, catalog, choice, limits().bytes));
     return std::move(folder.texts);
   }
   PAWL_ASSIGN(const auto format, steward::load_format(*world.assets));
@@ -40,7 +43,7 @@ Result<plan::CatalogueTexts> CatalogueSource::read(const World& world) const {
   paths.push_back(runner_config);
   for (const std::string& path : paths) {
     if (!world.files.exists(path)) return not_found(fmt::format("{} does not exist", path));
-    PAWL_ASSIGN(texts.texts[path], world.files.read(path));
+    PAWL_ASSIGN(texts.texts[path], read_catalogue_file(world.files, path, limits().bytes));
   }
   for (const std::string& path : plan::named_recipe_files(texts.layout, texts.texts)) {
     if (!world.files.exists(path)) continue;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "catalogue_source.h"
 #include "cli.h"
+#include "codec/json_append.h"
 #include "model/point.h"
 #include "plan/expansion.h"
 #include "plan/generator.h"
@@ -19,6 +20,7 @@ using codec::Json;
 struct View {
   bool count = false, table = false, smoke = false, trim_conc = false;
   std::string explain;
+  [[nodiscard]] bool plain() const { return !count && !table && !smoke && !trim_conc && explain.empty(); }
 };
 
 struct MatrixFlags {
@@ -148,6 +150,32 @@ Result<ExitStatus> print(const CommonFlags& common, const plan::Catalogue& catal
   return ExitStatus::kDone;
 }
 
+/// The contract's JSON, written as the rows come: memory does not grow with their number.
+class RowPrinter {
+ public:
+  Status row(const Json& row) {
+    text_ += plan::matrix_text_before(empty_);
+    codec::append_json(text_, row, codec::JsonForm::kPySpaced);
+    empty_ = false;
+    return text_.size() < kPiece ? Status() : flush();
+  }
+  Status end() {
+    text_ += plan::matrix_text_end(empty_);
+    return flush();
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 1u << 16;
+  Status flush() {
+    const std::size_t written = std::fwrite(text_.data(), 1, text_.size(), stdout);
+    if (written != text_.size()) return machine_error("the rows cannot be written to the output");
+    text_.clear();
+    return {};
+  }
+  std::string text_;
+  bool empty_ = true;
+};
+
 void take_common(const MatrixFlags& flags, plan::GeneratorOptions& options) {
   if (!flags.node_filter.empty()) options.runner_node_filter = flags.node_filter;
   if (flags.scenario_types.empty()) return;
@@ -160,8 +188,15 @@ Result<ExitStatus> generate(World& world, const CommonFlags& common, MatrixFlags
   take_common(flags, options);
   if (sweep) PAWL_TRY(plan::check_options(flags.sweep));
   if (!sweep) PAWL_TRY(plan::check_options(flags.test));
-  PAWL_ASSIGN(const plan::CatalogueTexts texts, flags.source.read(world));
-  PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(texts.layout, texts.texts));
+  PAWL_ASSIGN(plan::CatalogueTexts texts, flags.source.read(world));
+  PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(texts.layout, std::move(texts.texts), flags.source.limits()));
+  if (flags.view.plain()) {
+    RowPrinter printer;
+    const auto sink = [&printer](const Json& row, const plan::RowOrigin&) { return printer.row(row); };
+    PAWL_TRY(sweep ? plan::full_sweep(catalogue, flags.sweep, sink) : plan::test_config(catalogue, flags.test, sink));
+    PAWL_TRY(printer.end());
+    return ExitStatus::kDone;
+  }
   PAWL_ASSIGN(plan::Matrix matrix, sweep ? plan::full_sweep(catalogue, flags.sweep) : plan::test_config(catalogue, flags.test));
   return print(common, catalogue, std::move(matrix), flags.view);
 }

@@ -121,7 +121,16 @@ void CatalogueChoice::add_to(CLI::App& app) {
   app.add_option("--generation", generation, "What the keys mean: 2026-08, 2026-09a, 2026-09b, 2026-10 (default: by the layout and the keys)");
 }
 
-Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice) {
+Result<std::string> read_catalogue_file(const io::Files& files, const std::filesystem::path& path, std::uint64_t max_bytes) {
+  auto bytes = files.read(path, max_bytes);
+  if (!bytes && bytes.error().message.contains("larger than")) {
+    return bad_input(fmt::format("{} is larger than the {} MiB that are read", path.string(), max_bytes >> 20),
+                     "if the catalogue really is that large, --max-input-mb raises the limit");
+  }
+  return bytes;
+}
+
+Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice, std::uint64_t max_bytes) {
   const io::Files& files = world.files;
   if (!files.exists(folder))
     return not_found(fmt::format("the catalogue folder {} does not exist", folder.string()),
@@ -131,7 +140,7 @@ Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::fil
       format,
       [&](const std::string& path) -> Result<std::optional<std::string>> {
         if (!files.exists(folder / path)) return std::optional<std::string>();
-        PAWL_ASSIGN(std::string bytes, files.read(folder / path));
+        PAWL_ASSIGN(std::string bytes, read_catalogue_file(files, folder / path, max_bytes));
         return std::optional(std::move(bytes));
       },
       choice.layout, choice.generation);

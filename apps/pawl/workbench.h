@@ -83,8 +83,11 @@ class Workbench {
 /// The schemas of every module, for whoever opens pawl.db whole.
 [[nodiscard]] std::vector<store::Schema> all_schemas();
 
+/// One file of a catalogue. Error: larger than `max_bytes`, with the flag that raises the limit.
+[[nodiscard]] Result<std::string> read_catalogue_file(const io::Files& files, const std::filesystem::path& path, std::uint64_t max_bytes);
 /// Reads the catalogue under `folder`. kNotFound (exit 3) when no known layout is there.
-[[nodiscard]] Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice = {});
+[[nodiscard]] Result<CatalogueFolder> read_catalogue_folder(const World& world, const std::filesystem::path& folder, const CatalogueChoice& choice = {},
+                                                            std::uint64_t max_bytes = 64u << 20);
 /// The catalogue built in for the demo.
 [[nodiscard]] Result<CatalogueFolder> read_demo_catalogue(const io::Assets& assets);
 

@@ -31,7 +31,7 @@ std::string write_entry(const Entry& entry) {
   std::string text = "- config-keys:\n";
   for (const std::string& key : entry.config_keys) text += "    - " + codec::yaml_scalar(key) + "\n";
   text += "  description:\n";
-  for (const std::string& line : entry.description) text += "    - " + codec::write_json(Json(line), codec::JsonForm::kCompactUtf8) + "\n";
+  for (const std::string& line : entry.description) text += "    - " + codec::yaml_quoted(line) + "\n";
   text += "  pr-link: " + codec::yaml_scalar(entry.pr_link) + "\n";
   return text;
 }
@@ -43,7 +43,17 @@ Result<std::string> append(const std::string& base, const Entry& entry, const st
   }
   PAWL_ASSIGN(const codec::YamlDocument document, codec::parse_yaml(base, file));
   if (document.root.kind != YamlNode::Kind::kSequence) return bad_input("the changelog must be a list of entries").at(document.place(document.root));
-  return base + (base.ends_with("\n\n") ? "" : "\n") + write_entry(entry);
+  std::string head = base + (base.ends_with("\n\n") ? "" : "\n") + write_entry(entry);
+  // Bytes that only come behind can still change what stands before: kept line ends of block text, a list in brackets, an end marker.
+  const auto after = codec::parse_yaml(head, file);
+  const std::size_t old = document.root.items.size();
+  bool whole = after && after->root.kind == YamlNode::Kind::kSequence && after->root.items.size() == old + 1;
+  for (std::size_t i = 0; whole && i < old; ++i) whole = codec::yaml_same(document.root.items[i], after->root.items[i]);
+  if (!whole) {
+    return bad_input(fmt::format("{}: an entry cannot be appended without changing what the old ones say", file),
+                     "write the file as a list of '- ' items in the first column that ends with ordinary text, in a change of its own");
+  }
+  return head;
 }
 
 Status check_appended(const std::string& base, const std::string& head, const std::string& config_key, const std::string& file) {

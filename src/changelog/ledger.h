@@ -21,7 +21,8 @@ BOOST_DESCRIBE_STRUCT(Entry, (), (config_keys, description, pr_link))
 [[nodiscard]] std::string write_entry(const Entry& entry);
 
 /// `base` plus the entry: every byte of base is a prefix, exactly one blank line stands between, exactly one line end
-/// at the end. Errors: base does not end in a line end, or is not a list.
+/// at the end; the old entries say what they said. Errors: base does not end in a line end, is not a list, or ends in a way that an
+/// addition would change (kept line ends of block text, a list in brackets, an end marker).
 [[nodiscard]] Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file);
 
 /// The gate for an appended entry: `head` must be `base` plus one entry in the form above that names exactly

@@ -191,7 +191,7 @@ class Processor {
 Result<CatalogueSide> side_of(const plan::Catalogue& catalogue) {
   PAWL_TRY(plan::check(catalogue));
   CatalogueSide side;
-  for (const plan::Recipe& recipe : catalogue.recipes()) side.configs.emplace_back(recipe.key, recipe.config);
+  for (const plan::Recipe& recipe : catalogue.recipes()) side.configs.emplace_back(recipe.key, recipe.config());
   side.generate = [&catalogue](const GeneratorCall& call) -> Result<Rows> {
     plan::TestConfig options;
     options.no_evals = call.evals == GeneratorCall::Evals::kNone;

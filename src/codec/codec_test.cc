@@ -236,8 +236,27 @@ TEST(Yaml, BillionLaughsIsRefused) {
 }
 
 TEST(Yaml, WrittenScalarsReadBack) {
-  for (const std::string text :
-       {"https://example.org/pull/1", "010", "yes", "a: b", "", "中文", "- x", "XXX", "line\nbreak", "quote\"", "1.10", "#c", "v0.5.19-cu130"}) {
+  for (const std::string text : {"https://example.org/pull/1",
+                                 "010",
+                                 "yes",
+                                 "a: b",
+                                 "",
+                                 "中文",
+                                 "- x",
+                                 "XXX",
+                                 "line\nbreak",
+                                 "quote\"",
+                                 "1.10",
+                                 "#c",
+                                 "v0.5.19-cu130",
+                                 "blank before a separator \xE2\x80\xA8",
+                                 "\xC2\x85",
+                                 "\xEF\xBB\xBF",
+                                 "\x7F",
+                                 "\xC2\x80x",
+                                 "\\",
+                                 "tab\t",
+                                 "\xF0\x9F\x9A\x80"}) {
     EXPECT_EQ(read("k: " + yaml_scalar(text)), (Json{{"k", text}})) << text;
   }
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "codec/json_append.h"
 
 namespace pawl::codec {
 namespace {
@@ -38,9 +39,17 @@ int depth_of(const std::string_view text) {
 
 void write_escape(std::string& out, unsigned int unit) { out += fmt::format("\\u{:04x}", unit); }
 
+bool stands_for_itself(unsigned char c, bool ascii) { return c >= 0x20 && c != '"' && c != '\\' && (c < 0x80 || !ascii); }
+
 void write_string(std::string& out, const std::string& text, bool ascii) {
   out += '"';
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // What needs no escape is nearly all there is: it goes over in one piece.
+    std::size_t end = i;
+    while (end < text.size() && stands_for_itself(static_cast<unsigned char>(text[end]), ascii)) ++end;
+    out.append(text, i, end - i);
+    if (end == text.size()) break;
+    i = end;
     const auto c = static_cast<unsigned char>(text[i]);
     switch (c) {
       case '"':
@@ -69,8 +78,6 @@ void write_string(std::string& out, const std::string& text, bool ascii) {
     }
     if (c < 0x20) {
       write_escape(out, c);
-    } else if (c < 0x80 || !ascii) {
-      out += static_cast<char>(c);
     } else {
       const int extra = c >= 0xF0 ? 3 : c >= 0xE0 ? 2 : 1;
       unsigned int point = c & (0x3Fu >> extra);
@@ -85,6 +92,11 @@ void write_string(std::string& out, const std::string& text, bool ascii) {
     }
   }
   out += '"';
+}
+
+void write_integer(std::string& out, auto value) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 struct Style {
@@ -107,19 +119,25 @@ void write_value(std::string& out, const Json& value, const Style& style, int le
         out += "{}";
         return;
       }
-      std::vector<std::pair<const std::string*, const Json*>> members;
-      members.reserve(value.size());
-      for (auto it = value.begin(); it != value.end(); ++it) members.emplace_back(&it.key(), &it.value());
-      if (style.sorted) std::ranges::sort(members, {}, [](const auto& m) -> const std::string& { return *m.first; });
       out += '{';
       bool first = true;
-      for (const auto& [key, member] : members) {
+      const auto write_member = [&](const std::string& key, const Json& member) {
         if (!first) out += style.comma;
         first = false;
         line_break(level + 1);
-        write_string(out, *key, style.ascii);
+        write_string(out, key, style.ascii);
         out += style.colon;
-        write_value(out, *member, style, level + 1);
+        write_value(out, member, style, level + 1);
+      };
+      const auto& members = value.get_ref<const Json::object_t&>();
+      if (style.sorted) {
+        std::vector<const Json::object_t::value_type*> sorted;
+        sorted.reserve(members.size());
+        for (const auto& member : members) sorted.push_back(&member);
+        std::ranges::sort(sorted, {}, [](const auto* m) -> const std::string& { return m->first; });
+        for (const auto* member : sorted) write_member(member->first, member->second);
+      } else {
+        for (const auto& [key, member] : members) write_member(key, member);
       }
       line_break(level);
       out += '}';
@@ -149,10 +167,10 @@ void write_value(std::string& out, const Json& value, const Style& style, int le
       out += value.get<bool>() ? "true" : "false";
       return;
     case Json::value_t::number_integer:
-      out += fmt::format("{}", value.get<std::int64_t>());
+      write_integer(out, value.get<std::int64_t>());
       return;
     case Json::value_t::number_unsigned:
-      out += fmt::format("{}", value.get<std::uint64_t>());
+      write_integer(out, value.get<std::uint64_t>());
       return;
     case Json::value_t::number_float:
       out += python_float(value.get<double>());
@@ -208,9 +226,13 @@ std::string python_float(double value) {
 
 std::string write_json(const Json& value, JsonForm form) {
   std::string out;
+  append_json(out, value, form);
+  return out;
+}
+
+void append_json(std::string& out, const Json& value, JsonForm form) {
   const bool spaced = form == JsonForm::kPySpaced;
   write_value(out, value, {spaced ? ", " : ",", spaced ? ": " : ":", form != JsonForm::kCompactUtf8}, 0);
-  return out;
 }
 
 std::string write_json_sorted(const Json& value) {

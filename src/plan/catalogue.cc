@@ -62,10 +62,10 @@ Result<CatalogueTexts> collect_catalogue(const std::shared_ptr<const Format>& fo
 }
 
 std::optional<std::string> recipe_path(const Recipe& recipe, const std::string& written) {
-  const auto dir = recipe.config.find("srt-recipe-dir");
-  const auto multi = recipe.config.find("multinode");
-  if (dir == recipe.config.end() || !dir->is_string() || multi == recipe.config.end()) return std::nullopt;
-  return fmt::format("benchmarks/{}_node/srt-slurm-recipes/{}/{}", truthy(*multi) ? "multi" : "single", dir->get_ref<const std::string&>(), written);
+  if (!recipe.readable) return std::nullopt;
+  const YamlNode *dir = recipe.node->find("srt-recipe-dir"), *multi = recipe.node->find("multinode");
+  if (dir == nullptr || !dir->is_text() || multi == nullptr) return std::nullopt;
+  return fmt::format("benchmarks/{}_node/srt-slurm-recipes/{}/{}", truthy(*multi) ? "multi" : "single", std::string_view(dir->text), written);
 }
 
 namespace {
@@ -74,15 +74,16 @@ constexpr const char* kSharedBlocks[] = {"fixed-sequence-single", "fixed-sequenc
 
 std::string shared_block_path(const std::string& name) { return "configs/srt-recipes/" + name + ".yaml"; }
 
-/// Calls `each` with every search-space entry of a recipe's raw data.
-void for_each_space(const Json& config, const auto& each) {
-  if (!config.is_object() || !config.contains("scenarios") || !config["scenarios"].is_object()) return;
-  for (const Json& items : config["scenarios"]) {
-    if (!items.is_array()) continue;
-    for (const Json& item : items) {
-      if (!item.is_object() || !item.contains("search-space") || !item["search-space"].is_array()) continue;
-      for (const Json& entry : item["search-space"]) {
-        if (entry.is_object()) each(entry);
+/// Calls `each` with every search-space entry of a recipe.
+void for_each_space(const Recipe& recipe, const auto& each) {
+  const YamlNode* scenarios = recipe.node->find("scenarios");
+  if (scenarios == nullptr) return;
+  for (const codec::YamlEntry& scenario : scenarios->entries) {
+    for (const YamlNode& item : scenario.value.items) {
+      const YamlNode* space = item.find("search-space");
+      if (space == nullptr) continue;
+      for (const YamlNode& entry : space->items) {
+        if (entry.kind == YamlNode::Kind::kMapping) each(entry);
       }
     }
   }
@@ -91,16 +92,18 @@ void for_each_space(const Json& config, const auto& each) {
 /// True when a recipe has the mark of a generation: "config.KEY", "entry.KEY", "settings.NAME".
 bool has_mark(const Recipe& recipe, std::string_view mark) {
   const auto dot = mark.find('.');
-  const std::string where(mark.substr(0, dot)), key(mark.substr(dot + 1));
-  if (where == "config") return recipe.config.is_object() && recipe.config.contains(key);
+  const std::string_view where = mark.substr(0, dot), key = mark.substr(dot + 1);
+  if (where == "config") return recipe.node->find(key) != nullptr;
   bool found = false;
-  for_each_space(recipe.config, [&](const Json& entry) {
-    if (where == "entry") found = found || entry.contains(key);
+  for_each_space(recipe, [&](const YamlNode& entry) {
+    if (where == "entry") found = found || entry.find(key) != nullptr;
+    if (where != "settings") return;
     for (const char* role : {"prefill", "decode", "worker"}) {
-      if (where != "settings" || !entry.contains(role) || !entry[role].is_object()) continue;
-      for (const Json& setting : entry[role].value("additional-settings", Json::array())) {
-        found = found || (setting.is_string() && setting.get_ref<const std::string&>().starts_with(key + "="));
-      }
+      const YamlNode* worker = entry.find(role);
+      const YamlNode* settings = worker != nullptr ? worker->find("additional-settings") : nullptr;
+      if (settings == nullptr) continue;
+      for (const YamlNode& setting : settings->items)
+        found = found || (setting.is_text() && setting.text.starts_with(key) && setting.text.substr(key.size()).starts_with('='));
     }
   });
   return found;
@@ -120,10 +123,11 @@ std::vector<std::string> named_recipe_files(const Layout& layout, const std::map
   const Catalogue catalogue = Catalogue::read_leniently(layout, texts, problems);
   if (catalogue.generation_or_null() == nullptr || !catalogue.generation().check_variant) return paths;
   for (const Recipe& recipe : catalogue.recipes()) {
-    for_each_space(recipe.config, [&](const Json& entry) {
+    for_each_space(recipe, [&](const YamlNode& entry) {
       for (const char* key : {"srt-recipe", "eval-srt-recipe"}) {
-        if (!entry.contains(key) || !entry[key].is_string()) continue;
-        const auto name = parse_recipe_name(entry[key].get_ref<const std::string&>());
+        const YamlNode* named = entry.find(key);
+        if (named == nullptr || !named->is_text()) continue;
+        const auto name = parse_recipe_name(named->text);
         const auto path = name ? recipe_path(recipe, name->file) : std::nullopt;
         if (path) paths.push_back(layout.project + *path);
       }
@@ -136,12 +140,22 @@ std::vector<std::string> named_recipe_files(const Layout& layout, const std::map
 }
 
 std::string Recipe::text(const char* name) const {
-  const auto it = config.find(name);
-  return it != config.end() && it->is_string() ? it->get<std::string>() : std::string();
+  if (!readable) return {};
+  const YamlNode* value = node->find(name);
+  if (value == nullptr || value->kind != YamlNode::Kind::kScalar) return {};
+  const YamlNode::Type type = value->type();
+  return type == YamlNode::Type::kText || type == YamlNode::Type::kTimestamp ? std::string(value->text) : std::string();
 }
 
-void Catalogue::take_master(const std::string& master, const std::string& bytes, std::vector<LoadProblem>& problems) {
-  auto parsed = codec::parse_yaml(bytes, layout_.shown_folder + master);
+Json Recipe::config() const {
+  static const codec::YamlDocument nowhere{};  // places are for errors, and `readable` says that there are none
+  if (!readable) return {};
+  auto value = codec::yaml_value(nowhere, *node);
+  return value ? std::move(*value) : Json();
+}
+
+void Catalogue::take_master(const std::string& master, std::string bytes, const codec::YamlLimits& limits, std::vector<LoadProblem>& problems) {
+  auto parsed = codec::parse_yaml(std::move(bytes), layout_.shown_folder + master, limits);
   if (!parsed) {
     problems.push_back({"yaml", {}, std::move(parsed).error()});
     return;
@@ -156,7 +170,7 @@ void Catalogue::take_master(const std::string& master, const std::string& bytes,
     return;
   }
   for (const codec::YamlEntry& entry : document.root.entries) {
-    const std::string& key = entry.key.text;
+    const std::string key = entry.key.text;
     if (!entry.key.is_text()) {
       complain("M-03", key, entry.key, fmt::format("the config key {} is not a text", key), "put it in quotes");
       continue;
@@ -165,13 +179,13 @@ void Catalogue::take_master(const std::string& master, const std::string& bytes,
       complain("M-03", key, entry.key, fmt::format("the config key '{}' must not contain '*'", key));
       continue;
     }
-    Recipe recipe{key, master, &entry.value, {}};
+    Recipe recipe{key, master, &entry.value};
     if (entry.value.kind != YamlNode::Kind::kMapping) {
       complain("M-05", key, entry.value, fmt::format("{} failed validation: the entry must be a mapping", key));
-    } else if (auto config = codec::yaml_value(document, entry.value)) {
-      recipe.config = std::move(*config);
+    } else if (auto held = codec::yaml_values_fit(document, entry.value); held) {
+      recipe.readable = true;
     } else {
-      problems.push_back({"value", key, std::move(config).error()});
+      problems.push_back({"value", key, std::move(held).error()});
     }
     const auto [slot, fresh] = index_.try_emplace(key, recipes_.size());
     if (fresh) {
@@ -184,8 +198,8 @@ void Catalogue::take_master(const std::string& master, const std::string& bytes,
   }
 }
 
-void Catalogue::take_runners(const std::string& bytes, std::vector<LoadProblem>& problems) {
-  auto parsed = codec::parse_yaml(bytes, layout_.shown_folder + layout_.runners);
+void Catalogue::take_runners(std::string bytes, const codec::YamlLimits& limits, std::vector<LoadProblem>& problems) {
+  auto parsed = codec::parse_yaml(std::move(bytes), layout_.shown_folder + layout_.runners, limits);
   if (!parsed) {
     problems.push_back({"yaml", {}, std::move(parsed).error()});
     return;
@@ -214,7 +228,7 @@ void Catalogue::take_runners(const std::string& bytes, std::vector<LoadProblem>&
   for (const codec::YamlEntry& cluster : clusters->entries) {
     const Hardware found = machine(cluster.value);
     hardware_["cluster:" + cluster.key.text] = found;
-    families[cluster.key.text.substr(0, cluster.key.text.find('-'))].push_back(found);
+    families[std::string(cluster.key.text.substr(0, cluster.key.text.find('-')))].push_back(found);
   }
   for (const auto& [family, all] : families) {
     const bool agree = std::ranges::all_of(all, [&](const Hardware& h) { return h.gpus_per_node == all[0].gpus_per_node; });
@@ -282,26 +296,28 @@ const Json* Catalogue::shared_block(const std::string& name) const {
   return found == shared_blocks_.end() ? nullptr : &found->second;
 }
 
-Catalogue Catalogue::read_leniently(const Layout& layout, const std::map<std::string, std::string>& texts, std::vector<LoadProblem>& problems) {
+Catalogue Catalogue::read_leniently(const Layout& layout, std::map<std::string, std::string> texts, std::vector<LoadProblem>& problems,
+                                    const codec::YamlLimits& limits) {
   Catalogue catalogue;
   catalogue.layout_ = layout;
   for (const std::string& master : layout.masters) {
     const auto bytes = texts.find(master);
     if (bytes != texts.end()) {
-      catalogue.take_master(master, bytes->second, problems);
+      const bool again = std::ranges::count(layout.masters, master) > 1;
+      catalogue.take_master(master, again ? bytes->second : std::move(bytes->second), limits, problems);
     } else {
       problems.push_back({"M-01", {}, not_found(fmt::format("{} does not exist", layout.shown_folder + master))});
     }
   }
-  if (const auto bytes = texts.find(layout.runners); bytes != texts.end()) catalogue.take_runners(bytes->second, problems);
+  if (const auto bytes = texts.find(layout.runners); bytes != texts.end()) catalogue.take_runners(std::move(bytes->second), limits, problems);
   catalogue.find_generation(problems);
   catalogue.take_recipe_files(texts);
   return catalogue;
 }
 
-Result<Catalogue> Catalogue::read(const Layout& layout, const std::map<std::string, std::string>& texts) {
+Result<Catalogue> Catalogue::read(const Layout& layout, std::map<std::string, std::string> texts, const codec::YamlLimits& limits) {
   std::vector<LoadProblem> problems;
-  Catalogue catalogue = read_leniently(layout, texts, problems);
+  Catalogue catalogue = read_leniently(layout, std::move(texts), problems, limits);
   if (!problems.empty()) return std::move(problems.front().error);
   return catalogue;
 }

@@ -43,8 +43,10 @@ struct Recipe {
   std::string key;
   std::string file;                       ///< path of the master file
   const codec::YamlNode* node = nullptr;  ///< its mapping; owned by the catalogue
-  codec::Json config;                     ///< raw values, in file order; null when the entry is no mapping
+  bool readable = false;                  ///< the entry is a mapping whose values pawl can hold
 
+  /// The raw values, in file order; null when the entry is not `readable`. Made anew by every call: a catalogue may hold very many recipes.
+  [[nodiscard]] codec::Json config() const;
   [[nodiscard]] std::string text(const char* name) const;  ///< a config-level text, empty when absent
   [[nodiscard]] std::string image() const { return text("image"); }
   [[nodiscard]] std::string framework() const { return text("framework"); }
@@ -74,9 +76,10 @@ class Catalogue {
   /// `texts`: path → bytes of every file of the layout. Errors carry file, line and column: YAML that cannot be read, a
   /// top level or an entry that is no mapping, a key with `*`, a key in two files.
   /// The runners file may be missing among the texts: then no label has nodes or hardware.
-  static Result<Catalogue> read(const Layout& layout, const std::map<std::string, std::string>& texts);
+  static Result<Catalogue> read(const Layout& layout, std::map<std::string, std::string> texts, const codec::YamlLimits& limits = {});
   /// The same, but goes on after what is wrong: what could be read is there, the rest is said in `problems`.
-  static Catalogue read_leniently(const Layout& layout, const std::map<std::string, std::string>& texts, std::vector<LoadProblem>& problems);
+  static Catalogue read_leniently(const Layout& layout, std::map<std::string, std::string> texts, std::vector<LoadProblem>& problems,
+                                  const codec::YamlLimits& limits = {});
 
   Catalogue(Catalogue&&) = default;
   Catalogue& operator=(Catalogue&&) = default;
@@ -123,8 +126,8 @@ class Catalogue {
 
   void find_generation(std::vector<LoadProblem>& problems);
   void take_recipe_files(const std::map<std::string, std::string>& texts);
-  void take_master(const std::string& master, const std::string& bytes, std::vector<LoadProblem>& problems);
-  void take_runners(const std::string& bytes, std::vector<LoadProblem>& problems);
+  void take_master(const std::string& master, std::string bytes, const codec::YamlLimits& limits, std::vector<LoadProblem>& problems);
+  void take_runners(std::string bytes, const codec::YamlLimits& limits, std::vector<LoadProblem>& problems);
 };
 
 /// "SGLang" for `sglang` and `dynamo-sglang`, "vLLM", "TensorRT-LLM", …; the framework itself when it has no such name.

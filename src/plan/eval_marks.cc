@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "plan/typing.h"
 
 namespace pawl::plan {
@@ -39,7 +42,8 @@ Result<Number> comparable(const Json& value, const Json& row) {
 /// Makes values that Python calls equal (1, 1.0, True) the same text.
 void append_key(std::string& key, const Json& value) {
   if (const auto number = number_of(value)) {
-    key += fmt::format("{}", number->value);
+    char digits[24];
+    key.append(digits, std::to_chars(digits, digits + sizeof digits, number->value).ptr);
   } else if (value.is_object()) {
     std::vector<std::pair<std::string, std::string>> members;
     for (auto it = value.begin(); it != value.end(); ++it) {
@@ -90,133 +94,119 @@ std::string key_without(const Json& row, std::initializer_list<std::string_view>
 
 std::string topology_of(const Json& row) { return key_without(row, {"conc", "run-eval", "eval-only", "eval-conc", "eval-all-concs", "exp-name"}); }
 
-/// The largest concurrency of a row with several, if it is enough for an eval.
-Result<std::optional<Number>> largest_eligible(const Json& row) {
+constexpr std::uint32_t kNoGroup = UINT32_MAX;
+
+}  // namespace
+
+/// What was seen of the groups inside which evals are chosen. Keys are hashed: of a large catalogue they are large and many.
+struct EvalMarks::Groups {
+  /// Of a curve on one node: its concurrencies, those that are large enough.
+  std::vector<std::set<std::int64_t>> curves;
+  /// Of a topology, or of the single-node agentic rows of a model: the row with the largest concurrency, and, for `--all-evals`, all concurrencies.
+  struct Choice {
+    std::size_t row = SIZE_MAX;
+    Number conc;
+    std::size_t first_row = SIZE_MAX;
+    std::map<std::int64_t, Json> concs;
+  };
+  std::vector<Choice> choices;
+
+  std::uint32_t curve(const std::string& key) { return index_of(curve_index_, key, curves); }
+  std::uint32_t choice(const std::string& key) { return index_of(choice_index_, key, choices); }
+
+ private:
+  template <class T>
+  static std::uint32_t index_of(std::unordered_map<std::string, std::uint32_t>& index, const std::string& key, std::vector<T>& all) {
+    constexpr std::size_t kLongKey = 80;
+    const auto [slot, fresh] = index.try_emplace(key.size() > kLongKey ? sha256_hex(key) : key, static_cast<std::uint32_t>(all.size()));
+    if (fresh) all.emplace_back();
+    return slot->second;
+  }
+  std::unordered_map<std::string, std::uint32_t> curve_index_, choice_index_;
+};
+
+EvalMarks::EvalMarks(const GeneratorOptions& options)
+    : none_(options.no_evals), all_(options.all_evals), only_(options.evals_only || options.all_evals), groups_(std::make_unique<Groups>()) {}
+EvalMarks::~EvalMarks() = default;
+
+Status EvalMarks::observe(const Json& row) {
+  if (none_) return {};
+  const std::size_t index = notes_.size();
+  Note& note = notes_.emplace_back();
+  const bool is_agentic = agentic(row), multi = row.contains("prefill");
+  note.eval_sequence = is_agentic || eval_sequence(row);
+  note.group = kNoGroup;
+  if (is_agentic && !only_) return {};
+  if (!multi && is_agentic) {
+    PAWL_ASSIGN(const Number conc, comparable(row["conc"], row));
+    note.kind = Kind::kSingleAgentic;
+    note.group = groups_->choice(group_of(row, {"model", "runner", "framework", "precision"}));
+    Groups::Choice& choice = groups_->choices[note.group];
+    if (choice.row == SIZE_MAX || conc.value > choice.conc.value) choice.row = index, choice.conc = conc;
+    return {};
+  }
+  if (!note.eval_sequence) return {};
+  if (!multi) {
+    PAWL_ASSIGN(const Number conc, comparable(row["conc"], row));
+    note.kind = Kind::kSingleFixed;
+    note.conc = conc.value;
+    if (conc.value < kEvalConcMin) return {};
+    note.group = groups_->curve(single_group(row));
+    groups_->curves[note.group].insert(conc.value);
+    return {};
+  }
+  note.kind = is_agentic ? Kind::kMultiAgentic : Kind::kMultiFixed;
   std::optional<Number> largest;
   for (const Json& conc : row["conc"]) {
     PAWL_ASSIGN(const Number number, comparable(conc, row));
     if (number.value >= kEvalConcMin && (!largest || number.value > largest->value)) largest = number;
   }
-  return largest;
-}
-
-struct Choice {
-  std::size_t row = 0;
-  Number conc;
-};
-
-void mark(Json& row, bool selected) { row["run-eval"] = selected; }
-
-Status mark_single_fixed(std::vector<Json>& rows) {
-  std::unordered_map<std::string, std::set<std::int64_t>> groups;
-  std::vector<std::pair<std::size_t, std::set<std::int64_t>*>> eligible;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!rows[i].contains("tp") || agentic(rows[i]) || !eval_sequence(rows[i])) continue;
-    PAWL_ASSIGN(const Number conc, comparable(rows[i]["conc"], rows[i]));
-    if (conc.value < kEvalConcMin) continue;
-    auto& group = groups[single_group(rows[i])];
-    group.insert(conc.value);
-    eligible.emplace_back(i, &group);
-  }
-  for (const auto& [row, group] : eligible) {
-    const std::int64_t conc = number_of(rows[row]["conc"])->value;
-    mark(rows[row], conc == *group->rbegin() || conc == *std::next(group->begin(), static_cast<std::ptrdiff_t>(group->size() / 2)));
+  if (!largest && !all_) return {};
+  note.group = groups_->choice(topology_of(row));
+  Groups::Choice& choice = groups_->choices[note.group];
+  if (choice.first_row == SIZE_MAX) choice.first_row = index;
+  if (largest && (choice.row == SIZE_MAX || largest->value > choice.conc.value)) choice.row = index, choice.conc = *largest;
+  if (all_) {
+    for (const Json& conc : row["conc"]) choice.concs.try_emplace(number_of(conc)->value, conc);
   }
   return {};
 }
 
-/// Multi-node rows, fixed ones of the eval sequence or agentic ones: one of every topology.
-Status mark_multi(std::vector<Json>& rows, bool agentic_rows) {
-  std::unordered_map<std::string, Choice> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].contains("tp") || !rows[i].contains("prefill") || agentic(rows[i]) != agentic_rows) continue;
-    if (!agentic_rows && !eval_sequence(rows[i])) continue;
-    PAWL_ASSIGN(const auto largest, largest_eligible(rows[i]));
-    if (!largest) continue;
-    const auto [slot, fresh] = groups.try_emplace(topology_of(rows[i]), Choice{i, *largest});
-    if (!fresh && largest->value > slot->second.conc.value) slot->second = {i, *largest};
+bool EvalMarks::apply(Json& row) {
+  if (none_) return true;
+  const std::size_t index = applied_++;
+  const Note& note = notes_[index];
+  const bool multi = note.kind == Kind::kMultiFixed || note.kind == Kind::kMultiAgentic;
+  bool selected = all_ && note.eval_sequence;
+  std::optional<Json> eval_conc;
+  if (note.group == kNoGroup) {
+    // nothing beyond what is said above
+  } else if (note.kind == Kind::kSingleFixed) {
+    const std::set<std::int64_t>& curve = groups_->curves[note.group];
+    selected = selected || note.conc == *curve.rbegin() || note.conc == *std::next(curve.begin(), static_cast<std::ptrdiff_t>(curve.size() / 2));
+  } else {
+    const Groups::Choice& choice = groups_->choices[note.group];
+    selected = selected || choice.row == index;
+    if (multi && choice.row == index) eval_conc = choice.conc.json();
   }
-  for (const auto& [group, choice] : groups) {
-    mark(rows[choice.row], true);
-    rows[choice.row]["eval-conc"] = choice.conc.json();
-  }
-  return {};
-}
-
-Status mark_single_agentic(std::vector<Json>& rows) {
-  std::unordered_map<std::string, Choice> groups;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!agentic(rows[i]) || rows[i].contains("prefill")) continue;
-    PAWL_ASSIGN(const Number conc, comparable(rows[i]["conc"], rows[i]));
-    const auto [slot, fresh] = groups.try_emplace(group_of(rows[i], {"model", "runner", "framework", "precision"}), Choice{i, conc});
-    if (!fresh && conc.value > slot->second.conc.value) slot->second = {i, conc};
-  }
-  for (const auto& [group, choice] : groups) mark(rows[choice.row], true);
-  return {};
-}
-
-}  // namespace
-
-Status mark_evals(Matrix& matrix, bool with_agentic) {
-  for (Json& row : matrix.rows) mark(row, false);
-  PAWL_TRY(mark_single_fixed(matrix.rows));
-  PAWL_TRY(mark_multi(matrix.rows, false));
-  if (!with_agentic) return {};
-  PAWL_TRY(mark_single_agentic(matrix.rows));
-  return mark_multi(matrix.rows, true);
-}
-
-Status expand_all_evals(Matrix& matrix) {
-  struct Union {
-    std::size_t at = 0;
-    std::map<std::int64_t, Json> concs;
-  };
-  std::unordered_map<std::string, Union> merged;
-  Matrix out;
-  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
-    Json& row = matrix.rows[i];
-    const bool multi = row.contains("prefill");
-    if (!agentic(row) && !eval_sequence(row)) {
-      // passed on as it is: the filter drops it
-    } else if (!multi) {
-      mark(row, true);
-    } else {
-      const auto [slot, fresh] = merged.try_emplace(topology_of(row), Union{out.rows.size(), {}});
-      for (const Json& conc : row["conc"]) {
-        PAWL_ASSIGN(const Number number, comparable(conc, row));
-        slot->second.concs.try_emplace(number.value, conc);
-      }
-      if (!fresh) continue;
-      mark(row, true);
-    }
-    out.rows.push_back(std::move(row));
-    out.origins.push_back(matrix.origins[i]);
-  }
-  for (auto& [group, all] : merged) {
-    Json& row = out.rows[all.at];
+  const Groups::Choice* merged = all_ && multi ? &groups_->choices[note.group] : nullptr;
+  if (merged != nullptr && merged->first_row != index) return false;
+  if (only_ && !selected) return false;
+  row["run-eval"] = selected;
+  if (merged != nullptr) {
     Json concs = Json::array();
-    for (auto& [value, conc] : all.concs) concs.push_back(conc);
-    if (agentic(row)) {
-      if (!concs.empty()) row["eval-conc"] = concs.back();
-    } else {
-      row.erase("eval-conc");
+    for (const auto& [value, conc] : merged->concs) concs.push_back(conc);
+    eval_conc.reset();
+    if (note.kind == Kind::kMultiFixed) {
       row["eval-all-concs"] = true;
+    } else if (!concs.empty()) {
+      eval_conc = concs.back();
     }
     row["conc"] = std::move(concs);
   }
-  matrix = std::move(out);
-  return {};
-}
-
-void keep_evals_only(Matrix& matrix) {
-  Matrix kept;
-  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
-    if (field(matrix.rows[i], "run-eval") != true) continue;
-    matrix.rows[i]["eval-only"] = true;
-    kept.rows.push_back(std::move(matrix.rows[i]));
-    kept.origins.push_back(matrix.origins[i]);
-  }
-  matrix = std::move(kept);
+  if (eval_conc) row["eval-conc"] = std::move(*eval_conc);
+  if (only_) row["eval-only"] = true;
+  return true;
 }
 
 Matrix trim_concurrencies(Matrix matrix) {

@@ -1,18 +1,47 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
 #include "base/result.h"
 #include "plan/generator.h"
+#include "plan/typing.h"
 
 namespace pawl::plan {
 
-/// Sets `run-eval` (and `eval-conc`) on every row by the default rule (9.1), of agentic rows only when `agentic` (9.2);
-/// otherwise those get false. Error: a concurrency or length that cannot be compared because it is a text.
-[[nodiscard]] Status mark_evals(Matrix& matrix, bool agentic);
+/// Which rows are evaluated (recipes-matrix-changelog 9). That depends on all rows of an invocation, so there are two passes over the same rows in the
+/// same order: `observe` each of them, then `apply` to each. Keeps a few bytes a row and one key a group, never a row.
+class EvalMarks {
+ public:
+  explicit EvalMarks(const GeneratorOptions& options);
+  ~EvalMarks();
+  EvalMarks(const EvalMarks&) = delete;
+  EvalMarks& operator=(const EvalMarks&) = delete;
 
-/// `--all-evals` (9.3), after the marks.
-[[nodiscard]] Status expand_all_evals(Matrix& matrix);
+  /// Error: a concurrency that cannot be compared because it is a text.
+  [[nodiscard]] Status observe(const codec::Json& row);
+  /// Writes the marks into the row: sets `run-eval`, may replace `conc`, may append `eval-conc`, `eval-all-concs`, `eval-only`.
+  /// False: the row is not part of the result.
+  [[nodiscard]] bool apply(codec::Json& row);
 
-/// Keeps the marked rows and appends `eval-only: true` to each.
-void keep_evals_only(Matrix& matrix);
+ private:
+  struct Groups;
+  enum class Kind : unsigned char { kNever, kSingleFixed, kSingleAgentic, kMultiFixed, kMultiAgentic };
+  struct Note {
+    Kind kind = Kind::kNever;
+    bool eval_sequence = false;  ///< 8k1k, or agentic
+    std::uint32_t group = 0;
+    std::int64_t conc = 0;  ///< of rows with one
+  };
+
+  bool none_, all_, only_;
+  std::unique_ptr<Groups> groups_;
+  std::vector<Note> notes_;
+  std::size_t applied_ = 0;
+};
 
 }  // namespace pawl::plan

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <unordered_set>
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "codec/json_append.h"
 #include "plan/concurrency.h"
 #include "plan/eval_marks.h"
 #include "plan/key_pattern.h"
@@ -21,9 +23,7 @@ namespace {
 using codec::Json;
 using codec::YamlNode;
 
-bool contains(const std::vector<std::string>& values, const Json& value) {
-  return value.is_string() && std::ranges::find(values, value.get_ref<const std::string&>()) != values.end();
-}
+bool contains(const std::vector<std::string>& values, const std::string& value) { return std::ranges::find(values, value) != values.end(); }
 
 /// What differs between the two forms of the generator.
 struct Rules {
@@ -38,17 +38,66 @@ const YamlNode& child(const YamlNode& node, const char* key) {
   return *found;
 }
 
+/// The rows of one search-space entry: what they share, and in which order the rest varies.
+class RowFamily {
+ public:
+  RowFamily(RowOrigin origin, Json shared, Json::array_t concs, std::shared_ptr<const std::vector<std::string>> runners, bool filtered)
+      : origin_(origin), row_(std::move(shared)), concs_(std::move(concs)), runners_(std::move(runners)), members_(row_.size()), filtered_(filtered) {
+    multi_ = row_.contains("prefill");
+    agentic_ = row_.contains("scenario-type");
+    whole_list_ = multi_ && !agentic_;
+    for (std::size_t i = 0; i < members_; ++i) {
+      const std::string& key = members()[i].first;
+      if (key == "conc") conc_ = i;
+      if (key == "exp-name") name_ = i;
+      if (key == "runner") runner_ = i;
+      if (key == "run-eval") mark_ = i;
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return runners_->size() * (whole_list_ ? 1 : concs_.size()); }
+  [[nodiscard]] const RowOrigin& origin() const { return origin_; }
+
+  /// Row `i`, without marks. Good until the next call; may be written to.
+  Json& at(std::size_t i) {
+    auto& all = members();
+    while (all.size() > members_) all.pop_back();
+    if (mark_ != kNone) all[mark_].second = false;
+    const std::size_t runner = multi_ ? i / (whole_list_ ? 1 : concs_.size()) : i % runners_->size();
+    if (whole_list_) {
+      all[conc_].second = concs_;
+    } else {
+      const Json& conc = concs_[multi_ ? i % concs_.size() : i / runners_->size()];
+      all[conc_].second = multi_ ? Json::array({conc}) : conc;
+      if (agentic_) all[name_].second = RowBuilder::agentic_name(row_, conc);
+    }
+    if (filtered_) all[runner_].second = (*runners_)[runner];
+    return row_;
+  }
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+  Json::object_t::Container& members() { return row_.get_ref<Json::object_t&>(); }
+
+  RowOrigin origin_;
+  Json row_;
+  Json::array_t concs_;
+  std::shared_ptr<const std::vector<std::string>> runners_;
+  std::size_t members_;
+  std::size_t conc_ = kNone, name_ = kNone, runner_ = kNone, mark_ = kNone;  ///< where these members stand
+  bool filtered_, multi_ = false, agentic_ = false, whole_list_ = false;
+};
+
 /// One recipe under expansion.
 class Expander {
  public:
-  Expander(const Catalogue& catalogue, const Recipe& recipe, const Rules& rules, Matrix& out)
-      : catalogue_(catalogue), recipe_(recipe), rules_(rules), out_(out), rows_(catalogue, recipe) {}
+  Expander(const Catalogue& catalogue, const Recipe& recipe, const Rules& rules, std::vector<RowFamily>& out)
+      : recipe_(recipe), config_(recipe.config()), rules_(rules), out_(out), rows_(catalogue, recipe, config_), catalogue_(catalogue) {}
 
   Status run() {
-    PAWL_ASSIGN(const Json* runner, rows_.need(recipe_.config, "runner", *recipe_.node));
+    PAWL_ASSIGN(const Json* runner, rows_.need(config_, "runner", *recipe_.node));
     if (!choose_runners(python_text(*runner))) return {};
-    multi_ = recipe_.config.contains("multinode") && truthy(recipe_.config["multinode"]);
-    PAWL_ASSIGN(const Json* scenarios, rows_.need(recipe_.config, "scenarios", *recipe_.node));
+    multi_ = config_.contains("multinode") && truthy(config_["multinode"]);
+    PAWL_ASSIGN(const Json* scenarios, rows_.need(config_, "scenarios", *recipe_.node));
     const YamlNode& node = child(*recipe_.node, "scenarios");
     if (rules_.common.scenarios.fixed) PAWL_TRY(scenario(*scenarios, node, "fixed-seq-len"));
     if (rules_.common.scenarios.agentic) PAWL_TRY(scenario(*scenarios, node, "agentic-coding"));
@@ -58,20 +107,22 @@ class Expander {
  private:
   /// Section 7.5. False when the filter leaves none.
   bool choose_runners(const std::string& label) {
+    std::vector<std::string> chosen;
     if (!rules_.common.runner_node_filter) {
-      runners_ = {label};
-      return true;
+      chosen = {label};
+    } else {
+      const std::string& wanted = *rules_.common.runner_node_filter;
+      std::vector<std::string> candidates;
+      if (rules_.test != nullptr && label.contains(wanted)) candidates.push_back(label);
+      if (const auto* nodes = catalogue_.nodes(label)) candidates.insert(candidates.end(), nodes->begin(), nodes->end());
+      for (const std::string& candidate : candidates) {
+        if (!candidate.contains(wanted)) continue;
+        if (rules_.test != nullptr && std::ranges::find(chosen, candidate) != chosen.end()) continue;
+        chosen.push_back(candidate);
+      }
     }
-    const std::string& wanted = *rules_.common.runner_node_filter;
-    std::vector<std::string> candidates;
-    if (rules_.test != nullptr && label.contains(wanted)) candidates.push_back(label);
-    if (const auto* nodes = catalogue_.nodes(label)) candidates.insert(candidates.end(), nodes->begin(), nodes->end());
-    for (const std::string& candidate : candidates) {
-      if (!candidate.contains(wanted)) continue;
-      if (rules_.test != nullptr && std::ranges::find(runners_, candidate) != runners_.end()) continue;
-      runners_.push_back(candidate);
-    }
-    return !runners_.empty();
+    runners_ = std::make_shared<const std::vector<std::string>>(std::move(chosen));
+    return !runners_->empty();
   }
 
   Status scenario(const Json& scenarios, const YamlNode& node, const char* name) {
@@ -113,40 +164,19 @@ class Expander {
       PAWL_ASSIGN(const bool kept, small_enough(entry, node, clamped_ep));
       if (!kept) return {};
     }
-    PAWL_ASSIGN(const auto concs, concurrencies(entry, node, multi_ ? EntryKind::kMultiFixed : EntryKind::kSingleFixed));
+    PAWL_ASSIGN(auto concs, concurrencies(entry, node, multi_ ? EntryKind::kMultiFixed : EntryKind::kSingleFixed));
     if (!concs) return {};
     PAWL_ASSIGN(Json row, multi_ ? rows_.multi_fixed(entry, node, lengths) : rows_.single_fixed(entry, node, lengths));
     if (clamped_ep) row["ep"] = *clamped_ep;
-    if (multi_) {
-      row["conc"] = *concs;
-      for (const std::string& runner : runners_) emit(row, runner, node);
-      return {};
-    }
-    for (const Json& conc : *concs) {
-      row["conc"] = conc;
-      for (const std::string& runner : runners_) emit(row, runner, node);
-    }
+    add(std::move(row), std::move(*concs), node);
     return {};
   }
 
   Status agentic_entry(const Json& item, const Json& entry, const YamlNode& node) {
-    PAWL_ASSIGN(const auto concs, concurrencies(entry, node, EntryKind::kAgentic));
+    PAWL_ASSIGN(auto concs, concurrencies(entry, node, EntryKind::kAgentic));
     if (!concs) return {};
     PAWL_ASSIGN(Json row, multi_ ? rows_.multi_agentic(item, entry, node) : rows_.single_agentic(item, entry, node));
-    const auto at = [&](const Json& conc) -> const Json& {
-      row["conc"] = multi_ ? Json::array({conc}) : conc;
-      row["exp-name"] = rows_.agentic_name(row, conc);
-      return row;
-    };
-    if (multi_) {
-      for (const std::string& runner : runners_) {
-        for (const Json& conc : *concs) emit(at(conc), runner, node);
-      }
-      return {};
-    }
-    for (const Json& conc : *concs) {
-      for (const std::string& runner : runners_) emit(at(conc), runner, node);
-    }
+    add(std::move(row), std::move(*concs), node);
     return {};
   }
 
@@ -186,18 +216,17 @@ class Expander {
     return concs;
   }
 
-  void emit(const Json& row, const std::string& runner, const YamlNode& node) {
-    out_.rows.push_back(row);
-    if (rules_.common.runner_node_filter) out_.rows.back()["runner"] = runner;
-    out_.origins.push_back({&recipe_, &node});
+  void add(Json row, Json::array_t concs, const YamlNode& node) {
+    out_.emplace_back(RowOrigin{&recipe_, &node}, std::move(row), std::move(concs), runners_, rules_.common.runner_node_filter.has_value());
   }
 
-  const Catalogue& catalogue_;
   const Recipe& recipe_;
+  const Json config_;
   const Rules& rules_;
-  Matrix& out_;
+  std::vector<RowFamily>& out_;
   RowBuilder rows_;
-  std::vector<std::string> runners_;
+  const Catalogue& catalogue_;
+  std::shared_ptr<const std::vector<std::string>> runners_;
   bool multi_ = false;
 };
 
@@ -207,26 +236,65 @@ Status usage(const GeneratorOptions& options) {
   return {};
 }
 
-/// Section 6.2, after generation.
-Result<Matrix> finish(Matrix matrix, const GeneratorOptions& options) {
-  const bool only = options.evals_only || options.all_evals;
-  if (!options.no_evals) PAWL_TRY(mark_evals(matrix, only));
-  if (options.all_evals) PAWL_TRY(expand_all_evals(matrix));
-  if (only) keep_evals_only(matrix);
-  return matrix;
+/// Section 6.2: the marks depend on all rows, so all of them are looked at before the first is given out.
+Status generate(const Catalogue& catalogue, const std::vector<const Recipe*>& recipes, const Rules& rules, const RowSink& sink) {
+  std::vector<RowFamily> families;
+  EvalMarks marks(rules.common);
+  std::size_t kept = 0;  // the families of so many recipes are in `families`
+  const auto give_out = [&](RowFamily& family) -> Status {
+    for (std::size_t i = 0, n = family.size(); i < n; ++i) {
+      Json& row = family.at(i);
+      if (marks.apply(row)) PAWL_TRY(sink(row, family.origin()));
+    }
+    return {};
+  };
+  for (std::size_t r = 0; r < recipes.size(); ++r) {
+    std::vector<RowFamily> of_this_one;
+    const bool keep = kept == r && families.size() < rules.common.entries_kept;
+    std::vector<RowFamily>& out = keep ? families : of_this_one;
+    const std::size_t seen = out.size();
+    PAWL_TRY(Expander(catalogue, *recipes[r], rules, out).run());
+    for (std::size_t f = seen; f < out.size(); ++f) {
+      for (std::size_t i = 0; i < out[f].size(); ++i) PAWL_TRY(marks.observe(out[f].at(i)));
+    }
+    kept += keep ? 1 : 0;
+  }
+  for (RowFamily& family : families) PAWL_TRY(give_out(family));
+  families = {};
+  for (std::size_t r = kept; r < recipes.size(); ++r) {
+    std::vector<RowFamily> again;
+    PAWL_TRY(Expander(catalogue, *recipes[r], rules, again).run());
+    for (RowFamily& family : again) PAWL_TRY(give_out(family));
+  }
+  return {};
+}
+
+Status check_labels(const Catalogue& catalogue, const FullSweep& options) {
+  for (const std::string& label : options.runner_types) {
+    if (catalogue.nodes(label) == nullptr) {
+      return bad_input(
+          fmt::format("Invalid runner type '{}': not among the labels of {}", label, catalogue.layout().shown_folder + catalogue.layout().runners));
+    }
+  }
+  return {};
+}
+
+RowSink into(Matrix& matrix) {
+  return [&matrix](const Json& row, const RowOrigin& origin) -> Status {
+    matrix.rows.push_back(row);
+    matrix.origins.push_back(origin);
+    return {};
+  };
 }
 
 bool passes(const Recipe& recipe, const FullSweep& options) {
-  const auto field = [&](const char* name) {
-    const auto found = recipe.config.find(name);
-    return found == recipe.config.end() ? Json() : *found;
-  };
   if (!options.model_prefixes.empty() && std::ranges::none_of(options.model_prefixes, [&](const std::string& p) { return recipe.key.starts_with(p); }))
     return false;
-  if (!options.precisions.empty() && !contains(options.precisions, field("precision"))) return false;
-  if (!options.frameworks.empty() && !contains(options.frameworks, field("framework"))) return false;
-  if (!options.runner_types.empty() && !contains(options.runner_types, field("runner"))) return false;
-  const bool multi = truthy(field("multinode")), both = options.single_node == options.multi_node;
+  if (!options.precisions.empty() && !contains(options.precisions, recipe.text("precision"))) return false;
+  if (!options.frameworks.empty() && !contains(options.frameworks, recipe.text("framework"))) return false;
+  if (!options.runner_types.empty() && !contains(options.runner_types, recipe.text("runner"))) return false;
+  const YamlNode* multinode = recipe.node->find("multinode");
+  const bool multi = multinode != nullptr && truthy(*multinode), both = options.single_node == options.multi_node;
   return both || multi == options.multi_node;
 }
 
@@ -240,21 +308,21 @@ Status check_options(const FullSweep& options) {
 
 Status check_options(const TestConfig& options) { return usage(options); }
 
-Result<Matrix> full_sweep(const Catalogue& catalogue, const FullSweep& options) {
+Status full_sweep(const Catalogue& catalogue, const FullSweep& options, const RowSink& sink) {
   PAWL_TRY(check_options(options));
   PAWL_TRY(check(catalogue));
-  for (const std::string& label : options.runner_types) {
-    if (catalogue.nodes(label) == nullptr) {
-      return bad_input(
-          fmt::format("Invalid runner type '{}': not among the labels of {}", label, catalogue.layout().shown_folder + catalogue.layout().runners));
-    }
-  }
-  Matrix matrix;
-  const Rules rules{options, &options, nullptr};
+  PAWL_TRY(check_labels(catalogue, options));
+  std::vector<const Recipe*> chosen;
   for (const Recipe& recipe : catalogue.recipes()) {
-    if (passes(recipe, options)) PAWL_TRY(Expander(catalogue, recipe, rules, matrix).run());
+    if (passes(recipe, options)) chosen.push_back(&recipe);
   }
-  return finish(std::move(matrix), options);
+  return generate(catalogue, chosen, Rules{options, &options, nullptr}, sink);
+}
+
+Result<Matrix> full_sweep(const Catalogue& catalogue, const FullSweep& options) {
+  Matrix matrix;
+  PAWL_TRY(full_sweep(catalogue, options, into(matrix)));
+  return matrix;
 }
 
 Result<std::vector<const Recipe*>> resolve_keys(const Catalogue& catalogue, const std::vector<std::string>& keys) {
@@ -281,16 +349,21 @@ Result<std::vector<const Recipe*>> resolve_keys(const Catalogue& catalogue, cons
 Result<Matrix> test_config_rows(const Catalogue& catalogue, const std::vector<const Recipe*>& recipes, const TestConfig& options) {
   PAWL_TRY(usage(options));
   Matrix matrix;
-  const Rules rules{options, nullptr, &options};
-  for (const Recipe* recipe : recipes) PAWL_TRY(Expander(catalogue, *recipe, rules, matrix).run());
-  return finish(std::move(matrix), options);
+  PAWL_TRY(generate(catalogue, recipes, Rules{options, nullptr, &options}, into(matrix)));
+  return matrix;
 }
 
-Result<Matrix> test_config(const Catalogue& catalogue, const TestConfig& options) {
+Status test_config(const Catalogue& catalogue, const TestConfig& options, const RowSink& sink) {
   PAWL_TRY(usage(options));
   PAWL_TRY(check(catalogue));
   PAWL_ASSIGN(const auto recipes, resolve_keys(catalogue, options.config_keys));
-  return test_config_rows(catalogue, recipes, options);
+  return generate(catalogue, recipes, Rules{options, nullptr, &options}, sink);
+}
+
+Result<Matrix> test_config(const Catalogue& catalogue, const TestConfig& options) {
+  Matrix matrix;
+  PAWL_TRY(test_config(catalogue, options, into(matrix)));
+  return matrix;
 }
 
 std::string sequence_name(std::int64_t isl, std::int64_t osl) {
@@ -299,13 +372,16 @@ std::string sequence_name(std::int64_t isl, std::int64_t osl) {
   return fmt::format("{}_{}", isl, osl);
 }
 
+std::string_view matrix_text_before(bool first) { return first ? "[" : ", "; }
+std::string_view matrix_text_end(bool empty) { return empty ? "[]\n" : "]\n"; }
+
 std::string matrix_text(const std::vector<Json>& rows) {
-  std::string text = "[";
+  std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += codec::write_json(rows[i], codec::JsonForm::kPySpaced);
+    text += matrix_text_before(i == 0);
+    codec::append_json(text, rows[i], codec::JsonForm::kPySpaced);
   }
-  return text + "]\n";
+  return text.append(matrix_text_end(rows.empty()));
 }
 
 }  // namespace pawl::plan

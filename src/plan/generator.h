@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +27,9 @@ struct GeneratorOptions {
   Scenarios scenarios;
   std::optional<std::string> runner_node_filter;  ///< one row a node whose name holds this text (7.5)
   std::vector<std::string> seq_lens;              ///< `1k1k`, `8k1k`; empty: all
+  /// Search-space entries whose rows are kept between choosing the evals and giving the rows out; of later ones the rows are made again. Changes memory
+  /// and time, never the rows.
+  std::size_t entries_kept = 20'000;
 };
 
 /// `full-sweep`: every config that passes the filters, in file order. Empty lists filter nothing.
@@ -55,6 +60,9 @@ struct Matrix {
   std::vector<RowOrigin> origins;
 };
 
+/// Receives the rows one after the other, in order. The row is lent for the call. An error ends the generation.
+using RowSink = std::function<Status(const codec::Json& row, const RowOrigin& origin)>;
+
 /// Usage errors (exit kUsage) in the contract's order; both forms below begin with it.
 [[nodiscard]] Status check_options(const FullSweep& options);
 [[nodiscard]] Status check_options(const TestConfig& options);
@@ -64,6 +72,9 @@ struct Matrix {
 /// catalogue and options give the same rows.
 [[nodiscard]] Result<Matrix> full_sweep(const Catalogue& catalogue, const FullSweep& options);
 [[nodiscard]] Result<Matrix> test_config(const Catalogue& catalogue, const TestConfig& options);
+/// The same, row by row: memory does not grow with the rows. Every error of the catalogue comes before the first row.
+[[nodiscard]] Status full_sweep(const Catalogue& catalogue, const FullSweep& options, const RowSink& sink);
+[[nodiscard]] Status test_config(const Catalogue& catalogue, const TestConfig& options, const RowSink& sink);
 
 /// The same for recipes already chosen; for callers that make many calls on one catalogue: validates nothing beyond what
 /// expansion itself needs. Call `validate` (schema.h) once before.
@@ -81,5 +92,8 @@ struct Matrix {
 
 /// The text that the reference prints: PY-SPACED, with its line end.
 [[nodiscard]] std::string matrix_text(const std::vector<codec::Json>& rows);
+/// The same in pieces, for rows that come one by one: what stands before a row (`first`: before the first), and at the end (`empty`: there was none).
+[[nodiscard]] std::string_view matrix_text_before(bool first);
+[[nodiscard]] std::string_view matrix_text_end(bool empty);
 
 }  // namespace pawl::plan

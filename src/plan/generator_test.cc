@@ -62,6 +62,14 @@ TEST(Generator, FullSweepsOfTheRealCatalogueEqualTheReferenceByteForByte) {
   expect_text(full_sweep(catalogue, sweep(false, true, false)), golden("evals-only"), "evals-only");
   expect_text(full_sweep(catalogue, sweep(false, false, true)), golden("all-evals"), "all-evals");
   expect_text(full_sweep(catalogue, sweep(false, true, true)), golden("all-evals"), "all-evals with evals-only");
+  for (const std::size_t kept : {0u, 100u}) {  // rows that are made again are the same rows
+    for (const auto& [none, only, all, name] :
+         {std::tuple{false, false, false, "default"}, {false, true, false, "evals-only"}, {false, false, true, "all-evals"}}) {
+      FullSweep options = sweep(none, only, all);
+      options.entries_kept = kept;
+      expect_text(full_sweep(catalogue, options), golden(name), name);
+    }
+  }
   expect_text(test_config(catalogue, star(true, false, false)), golden("no-evals"), "test-config '*'");
   FullSweep filtered;
   filtered.single_node = true;

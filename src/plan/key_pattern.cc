@@ -2,19 +2,30 @@
 
 #include <string>
 
+#include "base/text.h"
+
 namespace pawl::plan {
 namespace {
 
+/// The characters of UTF-8. A byte that is none becomes U+DC00 + byte, which no text holds: so Python passes on arguments.
 std::u32string characters(std::string_view text) {
   std::u32string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t extra = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-    char32_t c = extra == 0 ? lead : lead & (0x3Fu >> extra);
-    for (std::size_t k = 1; k <= extra && i + k < text.size(); ++k) c = (c << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
-    out.push_back(c);
-    i += extra + 1;
+    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    if (length == 1) {
+      out.push_back(lead);
+    } else if (is_utf8(text.substr(i, length)) && i + length <= text.size()) {
+      char32_t c = lead & (0x7Fu >> length);
+      for (std::size_t k = 1; k < length; ++k) c = (c << 6) | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
+      out.push_back(c);
+    } else {
+      out.push_back(0xDC00u + lead);
+      ++i;
+      continue;
+    }
+    i += length;
   }
   return out;
 }

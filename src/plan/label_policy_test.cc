@@ -72,40 +72,55 @@ TEST(LabelPolicy, TheCatalogueOfTheContractHolds) {
 }
 
 /// The policy once more, written the other way round: from the conditions of the jobs as section 15 states them, with
-/// sets and without early returns.
+/// sets and without early returns. What depends on the labels alone is worked out once for all events with these labels.
+struct LabelFacts {
+  std::set<std::string> labels, mine;
+  explicit LabelFacts(const std::vector<std::string>& all) : labels(all.begin(), all.end()) {
+    static const std::set<std::string> primaries{"sweep-enabled", "full-sweep-enabled", "non-canary-full-sweep-enabled", "full-sweep-fail-fast",
+                                                 "full-sweep-fail-fast-no-canary"};
+    std::ranges::set_intersection(labels, primaries, std::inserter(mine, mine.end()));
+    one_full = !mine.empty() && (mine.size() > 1 || !mine.contains("sweep-enabled"));
+    whole = !labels.contains("evals-only") && !labels.contains("agentx-fast");
+    sweep = labels.contains("sweep-enabled");
+    canary = labels.contains("full-sweep-enabled") || labels.contains("full-sweep-fail-fast");
+    fast = labels.contains("full-sweep-fail-fast") || labels.contains("full-sweep-fail-fast-no-canary");
+  }
+  bool one_full = false, whole = false, sweep = false, canary = false, fast = false;
+};
 struct Expected {
   bool check_runs, check_ok, reuse_runs, setup_runs, restart, trim, canary, fail_fast, reusable;
 };
-Expected independent(const SweepEvent& e) {
-  const std::set<std::string> labels(e.labels.begin(), e.labels.end());
-  static const std::set<std::string> primaries{"sweep-enabled", "full-sweep-enabled", "non-canary-full-sweep-enabled", "full-sweep-fail-fast",
-                                               "full-sweep-fail-fast-no-canary"};
-  static const std::set<std::string> matter = [] {
-    std::set<std::string> all = primaries;
-    all.insert({"all-evals", "evals-only", "agentx-fast", "skip_queue", "ci-patchwork", "engine-patch", "ci-patchwork-waived", "ci-checklist-complete"});
-    return all;
-  }();
+Expected independent(const SweepEvent& e, const LabelFacts& facts) {
+  static const std::set<std::string> matter{"sweep-enabled",
+                                            "full-sweep-enabled",
+                                            "non-canary-full-sweep-enabled",
+                                            "full-sweep-fail-fast",
+                                            "full-sweep-fail-fast-no-canary",
+                                            "all-evals",
+                                            "evals-only",
+                                            "agentx-fast",
+                                            "skip_queue",
+                                            "ci-patchwork",
+                                            "engine-patch",
+                                            "ci-patchwork-waived",
+                                            "ci-checklist-complete"};
   static const std::set<std::string> triggers{"ready_for_review", "synchronize", "labeled", "unlabeled"};
-  std::set<std::string> mine;
-  std::ranges::set_intersection(labels, primaries, std::inserter(mine, mine.end()));
   const bool pr = !e.push;
   const bool triggered = e.push || triggers.contains(e.action);
   const bool action_matters = (e.action != "labeled" && e.action != "unlabeled") || matter.contains(e.action_label);
   Expected x{};
   x.check_runs = pr && triggered && !e.draft && action_matters;
-  x.check_ok = x.check_runs && mine.size() < 2 && e.gate_passes;
-  const bool full_label = !mine.empty() && (mine.size() > 1 || !mine.contains("sweep-enabled"));
-  const bool whole = !labels.contains("evals-only") && !labels.contains("agentx-fast");
-  x.reuse_runs = x.check_ok && e.action == "synchronize" && full_label && whole;
+  x.check_ok = x.check_runs && facts.mine.size() < 2 && e.gate_passes;
+  x.reuse_runs = x.check_ok && e.action == "synchronize" && facts.one_full && facts.whole;
   const bool check_allows = !x.check_runs || x.check_ok;
   const bool reuse_allows = !x.reuse_runs || !e.reuse_granted;
   const bool skip = e.head_message.find("[skip-sweep]") != std::string::npos;
-  x.setup_runs = triggered && check_allows && reuse_allows && (e.push || (!e.draft && !e.fork && !skip && !mine.empty() && action_matters));
+  x.setup_runs = triggered && check_allows && reuse_allows && (e.push || (!e.draft && !e.fork && !skip && !facts.mine.empty() && action_matters));
   x.restart = pr && triggered && action_matters;
-  x.trim = x.setup_runs && pr && labels.contains("sweep-enabled");
-  x.canary = x.setup_runs && pr && (labels.contains("full-sweep-enabled") || labels.contains("full-sweep-fail-fast"));
-  x.fail_fast = x.setup_runs && pr && (labels.contains("full-sweep-fail-fast") || labels.contains("full-sweep-fail-fast-no-canary"));
-  x.reusable = x.setup_runs && pr && full_label && whole;
+  x.trim = x.setup_runs && pr && facts.sweep;
+  x.canary = x.setup_runs && pr && facts.canary;
+  x.fail_fast = x.setup_runs && pr && facts.fast;
+  x.reusable = x.setup_runs && pr && facts.one_full && facts.whole;
   return x;
 }
 
@@ -132,23 +147,24 @@ TEST(LabelPolicy, AgreesWithAnIndependentStatementOverTheCrossProduct) {
   std::size_t count = 0, runs = 0;
   for (const auto& primary : primaries) {
     for (unsigned mask = 0; mask < (1u << modifiers.size()); ++mask) {
+      SweepEvent event;
+      event.labels = primary;
+      for (std::size_t i = 0; i < modifiers.size(); ++i) {
+        if ((mask >> i & 1u) != 0) event.labels.push_back(modifiers[i]);
+      }
+      const LabelFacts facts(event.labels);
       for (const Action& action : actions) {
+        event.push = action.push;
+        event.action = action.name;
+        event.action_label = action.label;
         for (unsigned bits = 0; bits < 32; ++bits) {
-          SweepEvent event;
-          event.push = action.push;
-          event.action = action.name;
-          event.action_label = action.label;
-          event.labels = primary;
-          for (std::size_t i = 0; i < modifiers.size(); ++i) {
-            if ((mask >> i & 1u) != 0) event.labels.push_back(modifiers[i]);
-          }
           event.draft = (bits & 1u) != 0;
           event.fork = (bits & 2u) != 0;
           event.head_message = (bits & 4u) != 0 ? "x [skip-sweep] y" : "x";
           event.gate_passes = (bits & 8u) == 0;
           event.reuse_granted = (bits & 16u) != 0;
           const SweepPolicy policy = sweep_policy(event);
-          const Expected x = independent(event);
+          const Expected x = independent(event, facts);
           const StepOutcome check = !x.check_runs ? StepOutcome::kSkipped : x.check_ok ? StepOutcome::kOk : StepOutcome::kFailed;
           const bool same =
               policy.check == check && (policy.reuse == StepOutcome::kOk) == x.reuse_runs && policy.run == x.setup_runs && policy.restart == x.restart &&

@@ -83,9 +83,10 @@ bool ObjectCheck::run(const ObjectSpec& object, const YamlNode& node, Fields& ou
   std::array<const YamlEntry*, kFieldsMax> written{}, snake{};
   const std::size_t fields = std::min(object.fields.size(), kFieldsMax);
   for (const YamlEntry& entry : node.entries) {
-    const std::string& key = entry.key.text;
+    const std::string_view key = entry.key.text;
     if (!entry.key.is_text()) {
-      complain(entry.key, "key", "." + key, fmt::format("a key of {} must be a text, found {}", object.title, describe(entry.key)), "a text; put it in quotes");
+      complain(entry.key, "key", "." + std::string(key), fmt::format("a key of {} must be a text, found {}", object.title, describe(entry.key)),
+               "a text; put it in quotes");
       continue;
     }
     bool known = false;

@@ -141,7 +141,7 @@ TEST(RealCatalogue, FixedRowsEqualTheReferenceByteForByte) {
   EXPECT_EQ(catalogue.recipes().size(), 208u);
   std::vector<const Recipe*> fixed;
   for (const Recipe& recipe : catalogue.recipes()) {
-    if (recipe.config["scenarios"].contains("fixed-seq-len")) fixed.push_back(&recipe);
+    if (recipe.config()["scenarios"].contains("fixed-seq-len")) fixed.push_back(&recipe);
   }
   for (const auto& [mode, file] : {std::pair{EvalMode::kNone, "no-evals"}, {EvalMode::kDefault, "default"}, {EvalMode::kEvalsOnly, "evals-only"}}) {
     Json golden = Json::parse(unzip(folder / "golden" / (std::string("full-sweep.") + file + ".json.gz")));

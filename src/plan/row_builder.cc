@@ -66,7 +66,7 @@ Result<const Json*> RowBuilder::need(const Json& mapping, const char* key, const
 Result<Json> RowBuilder::head() const {
   Json row = new_row();
   for (const char* name : {"image", "model", "model-prefix", "precision", "framework", "runner"}) {
-    PAWL_ASSIGN(const Json* value, need(recipe_.config, name, *recipe_.node));
+    PAWL_ASSIGN(const Json* value, need(config_, name, *recipe_.node));
     put(row, name, *value);
   }
   return row;
@@ -75,7 +75,7 @@ Result<Json> RowBuilder::head() const {
 Result<RowBuilder::Lengths> RowBuilder::lengths(const Json& item, const YamlNode& node) const {
   PAWL_ASSIGN(const Json* isl, need(item, "isl", node));
   PAWL_ASSIGN(const Json* osl, need(item, "osl", node));
-  PAWL_ASSIGN(const Json* prefix, need(recipe_.config, "model-prefix", *recipe_.node));
+  PAWL_ASSIGN(const Json* prefix, need(config_, "model-prefix", *recipe_.node));
   const auto in = number_of(*isl), out = number_of(*osl);
   if (!in || !out) return wrong(node, "isl and osl must be numbers without quotes");
   const auto sum = checked_add(in->value, out->value);
@@ -88,7 +88,7 @@ Result<RowBuilder::Lengths> RowBuilder::lengths(const Json& item, const YamlNode
 
 void RowBuilder::component(const Json& entry, const char* name, Json& row) const {
   const Json* value = find(entry, name);
-  if (value == nullptr) value = find(recipe_.config, name);
+  if (value == nullptr) value = find(config_, name);
   if (value != nullptr && !value->is_null()) put(row, name, *value);
 }
 
@@ -124,7 +124,7 @@ Result<Json> RowBuilder::single_fixed(const Json& entry, const YamlNode& node, c
   put(row, "dp-attn", value_or(entry, "dp-attn", false));
   put(row, "spec-decoding", value_or(entry, "spec-decoding", "none"));
   put(row, "exp-name", lengths.exp_name);
-  put(row, "disagg", value_or(recipe_.config, "disagg", false));
+  put(row, "disagg", value_or(config_, "disagg", false));
   put(row, "run-eval", false);
   component(entry, "router", row);
   return row;
@@ -142,7 +142,7 @@ Result<Json> RowBuilder::multi_fixed(const Json& entry, const YamlNode& node, co
   put(row, "conc", nullptr);
   put(row, "max-model-len", lengths.max_model_len);
   put(row, "exp-name", lengths.exp_name);
-  put(row, "disagg", value_or(recipe_.config, "disagg", false));
+  put(row, "disagg", value_or(config_, "disagg", false));
   put(row, "run-eval", false);
   component(entry, "router", row);
   PAWL_TRY(transfer(entry, node, row));
@@ -184,7 +184,7 @@ Result<Json> RowBuilder::multi_agentic(const Json& item, const Json& entry, cons
   put(row, "total-cpu-dram-gb", gigabytes);
   put(row, "duration", kAgenticSeconds);
   put(row, "exp-name", nullptr);
-  put(row, "disagg", value_or(recipe_.config, "disagg", false));
+  put(row, "disagg", value_or(config_, "disagg", false));
   put(row, "scenario-type", "agentic-coding");
   if (const Json* backend = find(entry, "kv-offload-backend"); backend != nullptr && !backend->is_null()) put(row, "kv-offload-backend", *backend);
   component(entry, "router", row);
@@ -192,7 +192,7 @@ Result<Json> RowBuilder::multi_agentic(const Json& item, const Json& entry, cons
   return row;
 }
 
-std::string RowBuilder::agentic_name(const Json& row, const Json& conc) const {
+std::string RowBuilder::agentic_name(const Json& row, const Json& conc) {
   std::string kv = "kvnone";
   if (offloading(row)) kv = fmt::format("kv{}-{}", python_text(row["kv-offloading"]), python_text(row["kv-offload-backend"]["name"]));
   const std::string prefix = python_text(row["model-prefix"]);

@@ -14,7 +14,8 @@ namespace pawl::plan {
 /// the reference does; a key that is missing there is an error with the entry's place.
 class RowBuilder {
  public:
-  RowBuilder(const Catalogue& catalogue, const Recipe& recipe) : catalogue_(catalogue), recipe_(recipe) {}
+  /// `config`: the recipe's raw values; has to outlive the builder.
+  RowBuilder(const Catalogue& catalogue, const Recipe& recipe, const codec::Json& config) : catalogue_(catalogue), recipe_(recipe), config_(config) {}
 
   /// A fixed-seq-len item under expansion.
   struct Lengths {
@@ -29,7 +30,7 @@ class RowBuilder {
   [[nodiscard]] Result<codec::Json> multi_agentic(const codec::Json& item, const codec::Json& entry, const codec::YamlNode& node) const;
 
   /// The experiment name of an agentic row made by the two above, at this concurrency.
-  [[nodiscard]] std::string agentic_name(const codec::Json& row, const codec::Json& conc) const;
+  [[nodiscard]] static std::string agentic_name(const codec::Json& row, const codec::Json& conc);
 
   /// An error about this recipe at this node.
   [[nodiscard]] Error wrong(const codec::YamlNode& node, std::string message, std::string remedy = {}) const;
@@ -45,6 +46,7 @@ class RowBuilder {
 
   const Catalogue& catalogue_;
   const Recipe& recipe_;
+  const codec::Json& config_;
 };
 
 }  // namespace pawl::plan

@@ -329,7 +329,7 @@ void cluster_rules(ObjectCheck& check, const YamlNode& labels, const YamlNode* c
   std::map<std::string_view, std::string_view> home;
   for (const YamlEntry& label : labels.entries) {
     if (!label.key.text.starts_with(kCluster)) continue;
-    const std::string id = label.key.text.substr(kCluster.size());
+    const std::string id(label.key.text.substr(kCluster.size()));
     if (clusters == nullptr || clusters->find(id) == nullptr)
       check.complain(label.key, "R-05", ".labels." + label.key.text, fmt::format("'{}' has no record under clusters", label.key.text), "clusters." + id);
     for (const YamlNode& node : label.value.items) {
@@ -417,9 +417,9 @@ Status check(const Catalogue& catalogue) {
   return {};
 }
 
-std::vector<Violation> validate_texts(const Layout& layout, const std::map<std::string, std::string>& texts) {
+std::vector<Violation> validate_texts(const Layout& layout, const std::map<std::string, std::string>& texts, const codec::YamlLimits& limits) {
   std::vector<LoadProblem> problems;
-  const Catalogue catalogue = Catalogue::read_leniently(layout, texts, problems);
+  const Catalogue catalogue = Catalogue::read_leniently(layout, texts, problems, limits);
   std::vector<Violation> out;
   for (LoadProblem& problem : problems) {
     SourcePlace place = problem.error.place.value_or(SourcePlace{});

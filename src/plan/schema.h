@@ -35,6 +35,7 @@ struct Violation {
 [[nodiscard]] Status check(const Catalogue& catalogue);
 
 /// `validate` on files that may be unreadable as YAML or wrong at the top: everything that can be said is said.
-[[nodiscard]] std::vector<Violation> validate_texts(const Layout& layout, const std::map<std::string, std::string>& texts);
+[[nodiscard]] std::vector<Violation> validate_texts(const Layout& layout, const std::map<std::string, std::string>& texts,
+                                                    const codec::YamlLimits& limits = {});
 
 }  // namespace pawl::plan

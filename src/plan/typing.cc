@@ -195,7 +195,7 @@ bool truthy(const YamlNode& node) {
 std::string describe(const YamlNode& node) {
   if (node.kind == YamlNode::Kind::kSequence) return "a list";
   if (node.kind == YamlNode::Kind::kMapping) return "a mapping";
-  const std::string shown = node.text.size() > 60 ? node.text.substr(0, 57) + "…" : node.text;
+  const std::string shown = node.text.size() > 60 ? std::string(node.text.substr(0, 57)) + "…" : std::string(node.text);
   switch (node.type()) {
     case Type::kNull:
       return "null";

@@ -65,6 +65,8 @@ Result<std::string> RealFiles::read(const fs::path& path, std::uint64_t max_byte
   if (::fstat(file.get(), &info) != 0) return file_error(errno, "cannot read", path);
   if (S_ISDIR(info.st_mode)) return bad_input(fmt::format("{} is a folder, not a file", path.string()));
   std::string bytes;
+  const auto too_large = [&] { return bad_input(fmt::format("{} is larger than the {} bytes allowed", path.string(), max_bytes)); };
+  if (S_ISREG(info.st_mode) && static_cast<std::uint64_t>(info.st_size) > max_bytes) return too_large();
   if (S_ISREG(info.st_mode)) bytes.reserve(static_cast<std::size_t>(info.st_size));
   char buffer[1 << 16];
   for (;;) {
@@ -73,7 +75,7 @@ Result<std::string> RealFiles::read(const fs::path& path, std::uint64_t max_byte
     if (n < 0) return file_error(errno, "cannot read", path);
     if (n == 0) return bytes;
     bytes.append(buffer, static_cast<std::size_t>(n));
-    if (bytes.size() > max_bytes) return bad_input(fmt::format("{} is larger than the {} bytes allowed", path.string(), max_bytes));
+    if (bytes.size() > max_bytes) return too_large();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace pawl::codec::internal {
 namespace {
@@ -50,65 +51,71 @@ std::size_t content_begin(std::string_view bytes, const ScalarSpan& scalar) {
   return std::min(at, scalar.end);
 }
 
-class LenienceFinder {
- public:
-  explicit LenienceFinder(std::string_view bytes) : bytes_(bytes) {}
-
-  std::optional<ScanProblem> run(const std::vector<ScalarSpan>& scalars) {
-    std::size_t at = 0;
-    for (const ScalarSpan& scalar : scalars) {
-      if (scalar.begin < at) continue;
-      const std::size_t inside = content_begin(bytes_, scalar);
-      if (auto problem = outside(at, inside)) return problem;
-      at = scalar.end;
-      if (scalar.style == ScalarSpan::Style::kPlain) {
-        if (auto problem = no_tab(inside, scalar.end)) return problem;
-      } else if (scalar.style == ScalarSpan::Style::kBlock) {
-        std::size_t header = inside + 1;
-        while (header < scalar.end && std::string_view("+-0123456789").contains(bytes_[header])) ++header;
-        if (header < bytes_.size() && bytes_[header] == '#') return ScanProblem{header, "a comment glued to a block indicator: put a blank before the '#'"};
-        if (auto problem = outside(header, std::min(line_end(bytes_, header), scalar.end))) return problem;
-      }
-    }
-    return outside(at, bytes_.size());
-  }
-
- private:
-  std::optional<ScanProblem> no_tab(std::size_t from, std::size_t to) const {
-    const auto tab = bytes_.substr(from, to - from).find('\t');
-    if (tab == std::string_view::npos) return std::nullopt;
-    return ScanProblem{from + tab, "a tab: YAML takes it only inside quotes, block text and comments; use blanks"};
-  }
-
-  /// Text between scalars: indicators, blanks and comments.
-  std::optional<ScanProblem> outside(std::size_t from, std::size_t to) const {
-    std::size_t at = from;
-    while (at < to) {
-      const char c = bytes_[at];
-      if (c == '#') {
-        at = line_end(bytes_, at);
-      } else if (c == '\t') {
-        return no_tab(at, at + 1);
-      } else if (c == '\xEF' && at > 0 && bytes_.substr(at).starts_with(kBom) && starts_line(at)) {
-        return ScanProblem{at, "a byte-order mark (U+FEFF) at the start of a later line"};
-      } else {
-        ++at;
-      }
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] bool starts_line(std::size_t at) const {
-    for (std::size_t n = 1; n <= 3 && n <= at; ++n) {
-      if (break_at(bytes_, at - n) == n) return true;
-    }
-    return false;
-  }
-
-  std::string_view bytes_;
-};
-
 }  // namespace
+
+void LenienceFinder::scalar(const ScalarSpan& span) {
+  if (problem_ || span.begin < at_) return;
+  const std::size_t inside = content_begin(bytes_, span);
+  outside(at_, inside);
+  at_ = span.end;
+  if (span.style == ScalarSpan::Style::kPlain) {
+    no_tab(inside, span.end);
+  } else if (span.style == ScalarSpan::Style::kBlock) {
+    std::size_t header = inside + 1;
+    while (header < span.end && std::string_view("+-0123456789").contains(bytes_[header])) ++header;
+    if (!problem_ && header < bytes_.size() && bytes_[header] == '#')
+      problem_ = ScanProblem{header, "a comment glued to a block indicator: put a blank before the '#'"};
+    outside(header, std::min(line_end(bytes_, header), span.end));
+  }
+}
+
+std::optional<ScanProblem> LenienceFinder::finish() {
+  outside(at_, bytes_.size());
+  return problem_;
+}
+
+void LenienceFinder::no_tab(std::size_t from, std::size_t to) {
+  if (problem_ || from >= to) return;
+  const auto tab = bytes_.substr(from, to - from).find('\t');
+  if (tab != std::string_view::npos) problem_ = ScanProblem{from + tab, "a tab: YAML takes it only inside quotes, block text and comments; use blanks"};
+}
+
+/// Text between scalars: indicators, blanks and comments.
+void LenienceFinder::outside(std::size_t from, std::size_t to) {
+  if (problem_) return;
+  for (std::size_t at = from; at < to;) {
+    const char c = bytes_[at];
+    if (c == '#') {
+      at = line_end(bytes_, at);
+    } else if (c == '\t') {
+      return no_tab(at, at + 1);
+    } else if (c == '\xEF' && at > 0 && bytes_.substr(at).starts_with(kBom) && starts_line(at)) {
+      problem_ = ScanProblem{at, "a byte-order mark (U+FEFF) at the start of a later line"};
+      return;
+    } else {
+      ++at;
+    }
+  }
+}
+
+bool LenienceFinder::starts_line(std::size_t at) const {
+  if (at == kBom.size() && bytes_.starts_with(kBom)) return true;  // a second one in front
+  for (std::size_t n = 1; n <= 3 && n <= at; ++n) {
+    if (break_at(bytes_, at - n) == n) return true;
+  }
+  return false;
+}
+
+bool all_plain_ascii(std::string_view bytes) {
+  static constexpr auto kOther = [] {
+    std::array<unsigned char, 256> other{};
+    for (std::size_t c = 0; c < 256; ++c) other[c] = (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n' || c == '\r' ? 0 : 1;
+    return other;
+  }();
+  unsigned char seen = 0;
+  for (const char c : bytes) seen |= kOther[static_cast<unsigned char>(c)];
+  return seen == 0;
+}
 
 std::optional<ScanProblem> find_forbidden_character(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -122,8 +129,6 @@ std::optional<ScanProblem> find_forbidden_character(std::string_view bytes) {
   }
   return std::nullopt;
 }
-
-std::optional<ScanProblem> find_lenience(std::string_view bytes, const std::vector<ScalarSpan>& scalars) { return LenienceFinder(bytes).run(scalars); }
 
 LineColumn locate(std::string_view bytes, std::size_t at) {
   LineColumn place;
@@ -150,6 +155,17 @@ std::string line_text(std::string_view bytes, int line) {
     at += break_at(bytes, at);
   }
   return std::string(bytes.substr(at, std::min<std::size_t>(line_end(bytes, at) - at, 200)));
+}
+
+std::string line_at(std::string_view bytes, std::size_t at) {
+  const std::size_t first = bytes.starts_with(kBom) ? kBom.size() : 0;
+  std::size_t begin = std::min(at, bytes.size());
+  const auto after_break = [&](std::size_t here) {
+    if (bytes[here - 1] == '\n' || bytes[here - 1] == '\r') return true;
+    return (here >= 2 && break_at(bytes, here - 2) == 2) || (here >= 3 && break_at(bytes, here - 3) == 3);
+  };
+  while (begin > first && !after_break(begin)) --begin;
+  return std::string(bytes.substr(begin, std::min<std::size_t>(line_end(bytes, begin) - begin, 200)));
 }
 
 }  // namespace pawl::codec::internal

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace pawl::codec::internal {
 
@@ -21,12 +20,30 @@ struct ScalarSpan {
   Style style = Style::kPlain;
 };
 
+/// True when every byte is printable ASCII, a tab or a line break: nothing to check then, and characters are bytes.
+[[nodiscard]] bool all_plain_ascii(std::string_view bytes);
+
 /// The first character that no YAML file may hold (controls, U+FFFE, U+FFFF). The text is valid UTF-8.
 [[nodiscard]] std::optional<ScanProblem> find_forbidden_character(std::string_view bytes);
 
 /// Tabs outside quoted text, block text and comments; a comment glued to a block indicator; U+FEFF at the start of a
-/// later line. `scalars` in the order of the text, without overlaps.
-[[nodiscard]] std::optional<ScanProblem> find_lenience(std::string_view bytes, const std::vector<ScalarSpan>& scalars);
+/// later line. Takes the scalars as they are read, in the order of the text; one that overlaps an earlier one is passed over.
+class LenienceFinder {
+ public:
+  explicit LenienceFinder(std::string_view bytes) : bytes_(bytes) {}
+  void scalar(const ScalarSpan& span);
+  /// Looks at the rest of the text; the first problem of all.
+  [[nodiscard]] std::optional<ScanProblem> finish();
+
+ private:
+  void outside(std::size_t from, std::size_t to);
+  void no_tab(std::size_t from, std::size_t to);
+  [[nodiscard]] bool starts_line(std::size_t at) const;
+
+  std::string_view bytes_;
+  std::size_t at_ = 0;  ///< looked at so far
+  std::optional<ScanProblem> problem_;
+};
 
 /// Line and column (from 1, in characters) of a byte, with every line break of YAML 1.1 counted; and the text of that line.
 struct LineColumn {
@@ -34,5 +51,7 @@ struct LineColumn {
 };
 [[nodiscard]] LineColumn locate(std::string_view bytes, std::size_t at);
 [[nodiscard]] std::string line_text(std::string_view bytes, int line);
+/// The text of the line that holds the byte `at`, from the line's beginning; cut at 200 bytes.
+[[nodiscard]] std::string line_at(std::string_view bytes, std::size_t at);
 
 }  // namespace pawl::codec::internal

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "codec/json.h"
+
+namespace pawl::codec {
+
+/// `write_json` at the end of `out`: for texts of many values, written piece by piece.
+void append_json(std::string& out, const Json& value, JsonForm form);
+
+}  // namespace pawl::codec

@@ -1,0 +1,22 @@
+# Fuzz targets: tests/fuzz/NAME_fuzz.cc with the modules it needs. See fuzz_target.h for the two programs that come of one.
+function(pawl_fuzz_target name)
+  set(folder ${CMAKE_SOURCE_DIR}/tests/fuzz)
+  if(PAWL_FUZZ)
+    add_executable(fuzz_${name} ${folder}/${name}_fuzz.cc ${folder}/libfuzzer_main.cc)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+    target_link_libraries(fuzz_${name} PRIVATE ${ARGN})
+  else()
+    add_executable(fuzz_replay_${name} ${folder}/${name}_fuzz.cc ${folder}/replay_main.cc)
+    target_link_libraries(fuzz_replay_${name} PRIVATE ${ARGN})
+    add_test(NAME fuzz.${name} COMMAND fuzz_replay_${name} ${folder}/corpus/${name} 3000)
+    set_tests_properties(fuzz.${name} PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+endfunction()
+
+pawl_fuzz_target(yaml pawl_codec)
+pawl_fuzz_target(changelog pawl_changelog)
+pawl_fuzz_target(key_pattern pawl_plan)
+if(PAWL_FUZZ)
+  # libstdc++ 12 uses in its own headers what it calls deprecated; GCC keeps quiet about that, clang does not.
+  target_compile_options(pawl_changelog PRIVATE -Wno-deprecated-declarations)
+endif()
