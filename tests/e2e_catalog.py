@@ -78,7 +78,7 @@ def hostile_files_are_refused_with_the_limit_named(tmp):
         master.write_bytes(data)
         done = subprocess.run([PAWL, "matrix", "full-sweep", "--catalog", folder, *flags], capture_output=True, env=ENV)
         assert done.returncode == status and not done.stdout, (data[:40], done.returncode, done.stderr)
-        return done.stderr.decode()
+        return done.stderr.decode(errors="replace")
 
     large = b"# " + b"x" * 62 + b"\n"
     with open(master, "wb") as file:  # 100 MB of comments behind a good catalogue
