@@ -34,16 +34,22 @@ using List = std::unique_ptr<curl_slist, ListDeleter>;
 
 struct Incoming {
   Response response;
-  std::size_t max = 0;
-  bool too_large = false;
+  const ClientRequest* request = nullptr;
+  std::size_t taken = 0;  ///< bytes of the body
+  bool too_large = false, refused = false;
 };
 
 std::size_t take_body(char* data, std::size_t size, std::size_t count, void* self) {
   auto& in = *static_cast<Incoming*>(self);
   const std::size_t bytes = size * count;
-  if (in.response.body.size() + bytes > in.max) {
+  if (in.taken + bytes > in.request->answer_max) {
     in.too_large = true;
     return 0;
+  }
+  in.taken += bytes;
+  if (in.request->sink && in.response.status == 200) {
+    in.refused = !in.request->sink(std::string_view(data, bytes));
+    return in.refused ? 0 : bytes;
   }
   in.response.body.append(data, bytes);
   return bytes;
@@ -53,7 +59,10 @@ std::size_t take_field(char* data, std::size_t size, std::size_t count, void* se
   auto& in = *static_cast<Incoming*>(self);
   const std::string_view line = trim(std::string_view(data, size * count));
   // Every status line starts a new head: an interim answer (100) must leave nothing behind.
-  if (line.starts_with("HTTP/")) in.response.fields.clear();
+  if (line.starts_with("HTTP/")) {
+    in.response.fields.clear();
+    in.response.status = static_cast<int>(parse_int(line.substr(std::min(line.size(), line.find(' ') + 1), 3)).value_or(0));
+  }
   const std::size_t colon = line.find(':');
   if (colon != std::string_view::npos && !line.starts_with("HTTP/")) {
     in.response.fields.emplace_back(std::string(line.substr(0, colon)), std::string(trim(line.substr(colon + 1))));
@@ -104,7 +113,7 @@ Result<Response> fetch(const ClientRequest& request, std::stop_token stop) {
   const Multi multi(curl_multi_init());
   if (!easy || !multi) return machine_error(doing + ": out of memory");
   Incoming in;
-  in.max = request.answer_max;
+  in.request = &request;
   std::array<char, CURL_ERROR_SIZE> detail{};
   CURL* c = easy.get();
   curl_easy_setopt(c, CURLOPT_URL, request.url.c_str());
@@ -161,6 +170,7 @@ Result<Response> fetch(const ClientRequest& request, std::stop_token stop) {
   if (in.too_large) {
     return Error{ErrorClass::kExhausted, ExitStatus::kPeer, fmt::format("{}: the answer is larger than {} bytes", doing, request.answer_max)};
   }
+  if (in.refused) return machine_error(fmt::format("{}: the answer could not be kept", doing), "is there room on the disk?");
   if (rc != CURLE_OK) return peer_error(fmt::format("{}: {}", doing, detail[0] != '\0' ? detail.data() : curl_easy_strerror(rc)));
   long status = 0;
   curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -17,6 +19,8 @@ struct ClientRequest {
   std::string body;
   Nanos timeout = Seconds{30};
   std::size_t answer_max = 64u << 20;  ///< bytes; a larger answer is an error
+  /// Takes the body of an answer of status 200 as it comes, instead of `Response::body`; false ends the transfer with an error.
+  std::function<bool(std::string_view bytes)> sink = {};
 };
 
 /// Requests to other services, one at a time per call, through libcurl. No redirects, no proxy from the environment for
