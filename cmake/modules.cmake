@@ -89,7 +89,7 @@ endfunction()
 
 # Unit tests of effects need the real world of posix.
 set(PAWL_TEST_USES_steward forge results)
-foreach(module http exec store loadgen evals forge results runner steward service twin upstream)
+foreach(module http registry exec store loadgen evals forge results runner steward service twin upstream)
   list(APPEND PAWL_TEST_USES_${module} posix)
 endforeach()
 # ── L0 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -97,10 +97,11 @@ pawl_module(base      LEVEL 0  EXTERNAL fmt crypto)
 # ── L1: seams · numbers · text formats · framing; then the vocabulary, which has JSON forms; then the domain seams ───
 pawl_module(io        LEVEL 10 USES base)
 pawl_module(stats     LEVEL 10 USES base PURE)
-pawl_module(codec     LEVEL 10 USES base EXTERNAL json yaml boost PURE)
+pawl_module(codec     LEVEL 10 USES base EXTERNAL json yaml boost pcre2 PURE)
 pawl_module(wire      LEVEL 10 USES base PURE)
 pawl_module(model     LEVEL 15 USES base codec PURE)
-pawl_module(domain    LEVEL 18 DIR io/domain USES base io codec model)
+pawl_module(images    LEVEL 16 USES base codec model PURE)
+pawl_module(domain    LEVEL 18 DIR io/domain USES base io codec model images)
 # ── side: the real io. Tests of effects use it; among programs only apps does. ───────────────────────────────────────
 pawl_module(posix     LEVEL 19 USES base io EXTERNAL threads)
 file(GLOB_RECURSE PAWL_DATA_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/*)
@@ -128,6 +129,7 @@ pawl_module(backend   LEVEL 27 USES base codec measure workload PURE)
 # ── L3: effects, written against the seams of io ─────────────────────────────────────────────────────────────────────
 pawl_module(http      LEVEL 30 USES base io EXTERNAL boost curl threads)
 pawl_module(exec      LEVEL 30 USES base io codec model domain)
+pawl_module(registry  LEVEL 32 USES base io codec model domain images http EXTERNAL archive)
 pawl_module(store     LEVEL 30 USES base io codec model EXTERNAL sqlite)
 pawl_module(loadgen   LEVEL 30 USES base io codec model stats wire measure workload backend)
 # ── L4 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
