@@ -64,6 +64,7 @@ void add_job_command(Cli& cli);
 void add_upgrade_commands(Cli& cli);
 void add_matrix_commands(Cli& cli);
 void add_catalog_commands(Cli& cli);
+void add_image_commands(Cli& cli);
 void add_priority_command(Cli& cli);
 void add_sweep_commands(Cli& cli);
 void add_change_request_commands(Cli& cli);

@@ -109,6 +109,22 @@ Result<std::vector<std::string>> GitTree::line_dates(const std::string& commit, 
   return dates;
 }
 
+Result<std::vector<std::string>> GitTree::history(std::size_t commits_max) const {
+  git_revwalk* raw = nullptr;
+  if (const int rc = git_revwalk_new(&raw, repository_.get()); rc < 0) return git_trouble(rc, "reading the history");
+  const std::unique_ptr<git_revwalk, void (*)(git_revwalk*)> walk(raw, git_revwalk_free);
+  git_revwalk_sorting(walk.get(), GIT_SORT_TOPOLOGICAL | GIT_SORT_REVERSE);
+  if (const int rc = git_revwalk_push_glob(walk.get(), "*"); rc < 0) return git_trouble(rc, "reading the history");
+  std::vector<std::string> all;
+  git_oid id;
+  while (git_revwalk_next(&id, walk.get()) == 0) {
+    if (all.size() >= commits_max) return bad_input(fmt::format("the history has more than {} commits", commits_max), "give a clone with fewer branches");
+    char text[GIT_OID_HEXSZ + 1];
+    all.emplace_back(git_oid_tostr(text, sizeof text, &id));
+  }
+  return all;
+}
+
 std::filesystem::path GitTree::folder() const {
   const char* folder = git_repository_workdir(repository_.get());
   return folder == nullptr ? "" : folder;

@@ -29,6 +29,9 @@ class GitTree {
   [[nodiscard]] Result<std::string> stage(const std::string& path, int stage) const;
   /// For each line of the file at a commit the day (YYYY-MM-DD) of the commit that brought it.
   [[nodiscard]] Result<std::vector<std::string>> line_dates(const std::string& commit, const std::string& path) const;
+  /// Every commit that a branch or tag reaches, in the order of the history: a commit stands after all its ancestors. Ids of 40
+  /// hexadecimal digits. Error: more than `commits_max`.
+  [[nodiscard]] Result<std::vector<std::string>> history(std::size_t commits_max) const;
   /// Its working folder; empty for a bare one.
   [[nodiscard]] std::filesystem::path folder() const;
 

@@ -127,6 +127,7 @@ int run(int argc, char** argv) {
   add_upgrade_commands(cli);
   add_catalog_commands(cli);
   add_matrix_commands(cli);
+  add_image_commands(cli);
   add_priority_command(cli);
   add_changelog_commands(cli);
   add_change_request_commands(cli);
