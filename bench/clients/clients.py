@@ -79,32 +79,41 @@ class Floor(Client):
 
 
 class Ours(Client):
-    name = "pawl"
+    """`pawl bench`; with records, joined request by request: each line holds the id and every event's native time."""
     tls = True
+    TOKEN_EVENT = 8  # of an event's marks, see src/measure/record.h
 
-    def __init__(self):
+    def __init__(self, name="pawl", records=True, arguments=()):
+        self.name, self.records, self.arguments = name, records, list(arguments)
         self.binary = Path(os.environ.get("PAWL", ROOT / "build/release/pawl"))
-        self.records = None
 
     def missing(self):
         if not self.binary.exists():
             return f"{self.binary} is not built"
-        if self.records is None:
-            self.records = "--records" in subprocess.run([self.binary, "bench", "--help"], capture_output=True, text=True).stdout
-        return None
+        flags = subprocess.run([self.binary, "bench", "--help"], capture_output=True, text=True).stdout
+        self.records = self.records and "--records" in flags
+        absent = [a for a in self.arguments if str(a).startswith("--") and a not in flags]
+        return f"this pawl has no {', '.join(absent)}" if absent else None
 
     def command(self, load):
         argv = [self.binary, "bench", "--url", load.url, "--model", load.model, "--concurrency", load.streams, "--requests", load.requests, "--warmups", 0,
-                "--isl", 32, "--osl", load.tokens, "--output", load.out / "result.json"]
-        if self.records:
-            argv += ["--records", load.out / "records.jsonl"]
-        return argv
+                "--isl", 32, "--osl", load.tokens, "--output", load.out / "result.json", *self.arguments]
+        return argv + (["--records", load.out / "records.jsonl"] if self.records else [])
 
     def said(self, load, stdout):
         if not self.records:
             ttft = json.loads((load.out / "result.json").read_text())["metrics"]["ttft_ms"]
             return {"mean": ttft["mean"], "p99": ttft["p99"]}
-        raise NotImplementedError("records")
+        out = []
+        with open(load.out / "records.jsonl") as lines:
+            next(lines)  # describes the run
+            for line in lines:
+                row = json.loads(line)
+                if row["outcome"] != "ok" or "first_token_ns" not in row:
+                    continue
+                times = [e[0] for e in row["events"] if e[4] & self.TOKEN_EVENT]
+                out.append(stamps.Said(("name", row["id"]), (row["first_token_ns"] - row["send_ns"]) / 1e6, [(b - a) / 1e6 for a, b in zip(times, times[1:])]))
+        return out
 
 
 class VllmJson(Client):
@@ -233,5 +242,6 @@ class Guidellm(Client):
 
 def all_clients():
     return [Floor("floor-user", ["--stamps", "user"]), Floor("floor-kernel", ["--stamps", "kernel"]),
-            Floor("floor-gathered", ["--stamps", "kernel", "--gather-us", 1000]), Ours(), VllmRs(), VllmPython(), Sglang("sglang", "run_sglang_serving.py", "benchmark/serving.py"),
+            Floor("floor-gathered", ["--stamps", "kernel", "--gather-us", 1000]), Ours(), Ours("pawl-no-records", records=False),
+            Ours("pawl-ungathered", records=False, arguments=["--gather", "off"]), VllmRs(), VllmPython(), Sglang("sglang", "run_sglang_serving.py", "benchmark/serving.py"),
             Sglang("sglang-rust", "run_sglang_rust.py", "srt/rust_extensions/_bench.*"), Aiperf(), Guidellm()]
