@@ -7,6 +7,7 @@
   bench/clients/run.py --table                                   only print what the state file holds
 """
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -32,7 +33,8 @@ REGIMES = {
     "D": (1000, 25, False, 128, 6),
     "E": (4000, 100, False, 32, 6),
 }
-QUICK = (("A", "E"), ("floor-user", "floor-kernel", "floor-gathered", "pawl", "vllm-rs"))
+QUICK = (("A", "E"), ("floor-user", "floor-kernel", "floor-gathered", "pawl", "pawl-no-records", "vllm-rs"))
+QUICK_ROUNDS = 5
 # Overloaded clients slow the load down: what they need at most, in multiples of the ideal time.
 PATIENCE = 12
 SERVER = known.ROOT / "build/release/bin/stamp_server"
@@ -130,6 +132,12 @@ def certificate(folder):
     return folder
 
 
+def end_group(pid):
+    """Ends whatever a client may have left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
 def measure(regime, client, options, rounds=None):
     """One cell: the row for the state file."""
     streams, itl_ms, one_tick, tokens, default_rounds = REGIMES[regime]
@@ -137,11 +145,12 @@ def measure(regime, client, options, rounds=None):
     requests = streams * rounds
     ideal_s = rounds * (0.2 + itl_ms / 1e3 * (tokens - (0.5 if not one_tick else 0.0)))
     row = {"regime": regime, "client": client.name, "version": client.version, "tls": options.tls, "streams": streams, "requests": requests, "tokens": tokens}
-    with tempfile.TemporaryDirectory(prefix="pawl-clients-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="pawl-clients-") as scratch, contextlib.ExitStack() as undo:
         scratch = Path(scratch)
         tls = certificate(scratch) if options.tls else None
         truth_path = scratch / "truth.stamps"
         server, port = start_server(regime, truth_path, options.server_core, tls, options.check_every)
+        undo.callback(server.kill)
         load = known.Load(port=port, streams=streams, requests=requests, tokens=tokens, out=scratch / "client", tls=options.tls)
         load.out.mkdir()
         argv = [str(a) for a in client.command(load)]
@@ -153,6 +162,7 @@ def measure(regime, client, options, rounds=None):
             os.sched_setaffinity(0, {options.client_core})
             process = subprocess.Popen(argv, stdout=stdout, stderr=stderr, cwd=load.out, env=environment, start_new_session=True)
             os.sched_setaffinity(0, {options.server_core})
+            undo.callback(end_group, process.pid)
             watch = Watch(process.pid)
             watch.start()
             limit = time.monotonic() + 60 + PATIENCE * ideal_s
@@ -166,7 +176,7 @@ def measure(regime, client, options, rounds=None):
             watch.over.set()
             watch.join()
             if status is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                end_group(process.pid)
                 os.wait4(process.pid, 0)
                 process.returncode = -9
             server.send_signal(signal.SIGTERM)
@@ -295,6 +305,7 @@ def main():
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     print(machine())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that server and client end with it
     done = {}
     for row in rows:
         cell = (row["regime"], row["client"], row["tls"])
@@ -311,7 +322,7 @@ def main():
                     continue
                 print(f"run {run} of {runs}, {regime}, {name} … ", end="", flush=True)
                 begun = time.monotonic()
-                row = measure(regime, clients[name], options, options.rounds)
+                row = measure(regime, clients[name], options, options.rounds or (QUICK_ROUNDS if options.quick else None))
                 print(row.get("failed") or f"{time.monotonic() - begun:.0f} s, TTFT error {shown(row['ttft_error_mean_ms'], 3)} ms, "
                       f"{shown(row['cpu_s_per_million'], 1)} CPU-s per 10⁶ events")
                 rows.append(row)

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -190,6 +191,7 @@ def main():
                    {**os.environ, "PAWL_IN_NAMESPACE": "1"})
     if options.acknowledge_at_once:
         subprocess.run("ip route replace table local local 127.0.0.1 dev lo proto kernel scope host src 127.0.0.1 quickack 1".split(), check=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the engines end with it
     rows = []
     scratch = Path(tempfile.mkdtemp(prefix="pawl-engines-"))
     try:
