@@ -40,8 +40,10 @@ Status no_duplicate_keys(const YamlDocument& document, const YamlNode& node) {
   std::set<std::string> seen;
   for (const codec::YamlEntry& entry : node.entries) {
     if (entry.key.kind != YamlNode::Kind::kScalar) return broken("C-25", "a key must be a scalar").at(document.place(entry.key));
-    PAWL_ASSIGN(const Json key, codec::yaml_value(document, entry.key));
-    if (!seen.insert(data_key(key)).second)
+    // An integer may have any size here; what pawl cannot hold (an infinite number) is told apart by its text.
+    const auto digits = codec::yaml_integer_digits(entry.key);
+    const auto value = digits ? Result<Json>(Json()) : codec::yaml_value(document, entry.key);
+    if (!seen.insert(digits ? *digits : value ? data_key(*value) : std::string(entry.key.text)).second)
       return broken("C-25", fmt::format("not valid YAML: the key '{}' stands twice in one mapping", entry.key.text)).at(document.place(entry.key));
     PAWL_TRY(no_duplicate_keys(document, entry.value));
   }
