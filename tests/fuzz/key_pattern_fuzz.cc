@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "base/text.h"
 #include "fuzz_target.h"
 #include "plan/key_pattern.h"
 
@@ -26,6 +27,7 @@ struct Text {
 
 /// The characters of UTF-8; nothing of a text that is none (keys come from checked files).
 bool decode(std::string_view bytes, Text& out) {
+  if (!is_utf8(bytes)) return false;
   for (std::size_t i = 0; i < bytes.size();) {
     const unsigned lead = static_cast<unsigned char>(bytes[i]);
     const std::size_t n = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xF0 && lead < 0xF5 ? 4 : 0;

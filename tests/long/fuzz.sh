@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
     runs=$((wanted - done_before < chunk ? wanted - done_before : chunk))
     log="$state/last.log"
     began=$SECONDS
-    if ! "build/fuzz/bin/fuzz_$target" -runs="$runs" -max_len="${length[$target]:-256}" -reload=0 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    if ! "build/fuzz/bin/fuzz_$target" -runs="$runs" -max_len="${length[$target]:-256}" -reload=0 -timeout=600 -rss_limit_mb=2048 -print_final_stats=1 \
         -dict=tests/fuzz/dictionary.txt -artifact_prefix="$state/found/" "$state/corpus" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
       grep -aE 'must hold|ERROR:|runtime error|SUMMARY' "$log" >&2 || tail -n 20 "$log" >&2
       echo "$target: a finding after $done_before executions; the input is in $state/found, the log is $log" >&2
