@@ -6,7 +6,9 @@ import sys
 from pawl_e2e import ROOT, prove, scratch
 
 sys.path[:0] = [str(ROOT / "bench/clients"), str(ROOT / "bench/clients/engines")]
+import pages  # noqa: E402
 import stamps  # noqa: E402
+import targets  # noqa: E402
 import tap  # noqa: E402
 
 
@@ -101,8 +103,24 @@ with scratch() as tmp:
         assert (answer.first_choice, answer.first_text, answer.last_text, answer.done) == (10 * MS, 15 * MS, 20 * MS, 20 * MS), answer
         assert (answer.text_events, answer.usage, answer.server_timing, answer.unread) == (2, {"completion_tokens": 2}, {"ttft_ms": 5}, 0), answer
 
+    def targets_name_what_does_not_hold():
+        row = {"regime": "C", "streams": 1000, "rss_mb": 31, "ttft_error_mean_ms": 0.06, "ttft_error_p99_ms": 0.09, "ttft_error_after_mean_ms": -0.011,
+               "gap_error_p50_ms": 0.001, "gap_error_p99_ms": None}
+        cost = lambda client, cpu: {**row, "client": client, "cpu_s_per_million_in_load": cpu}  # noqa: E731
+        checked = targets.check([cost("pawl", 6.0), cost("vllm-rs", 13.0), cost("floor-kernel", 8.0), cost("pawl-ungathered", 10.0), cost("sglang", 40.0),
+                                 cost("vllm-python", 29.0)])
+        assert [holds for holds, _ in checked] == [False, True, False, True, None, False, False, True, False], checked
+        assert "1.25 (at most 1.15)" in checked[6][1] and "vllm-python, the best in Python, ÷ ours: 4.83" in checked[8][1], checked
+
+    def tables_go_between_the_marks_of_a_page():
+        page = tmp / "page.md"
+        page.write_text("a\n<!-- t -->\nold\n<!-- end of t -->\nb\n")
+        pages.write_between(page, "t", "\nnew\n")
+        assert page.read_text() == "a\n<!-- t -->\nnew\n<!-- end of t -->\nb\n"
+
     def quantiles_are_those_of_numpy():
         assert stamps.quantile([4, 1, 3, 2], 0.5) == 2.5 and stamps.quantile([], 0.5) is None and stamps.quantile([7], 0.99) == 7
 
     prove(two_requests_with_long_and_short_names, a_broken_file_is_refused, errors_are_signed_in_the_mean_and_absolute_in_the_tail,
-          load_counts_answers_in_work_after_the_opening, the_witness_reads_requests_and_events_from_packets, quantiles_are_those_of_numpy)
+          load_counts_answers_in_work_after_the_opening, the_witness_reads_requests_and_events_from_packets, targets_name_what_does_not_hold,
+          tables_go_between_the_marks_of_a_page, quantiles_are_those_of_numpy)

@@ -98,6 +98,7 @@ class Ours(Client):
     def command(self, load):
         argv = [self.binary, "bench", "--url", load.url, "--model", load.model, "--concurrency", load.streams, "--requests", load.requests, "--warmups", 0,
                 "--isl", 32, "--osl", load.tokens, "--output", load.out / "result.json", *self.arguments]
+        argv += ["--insecure"] if load.tls else []
         return argv + (["--records", load.out / "records.jsonl"] if self.records else [])
 
     def said(self, load, stdout):

@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import resource
 import shutil
 import signal
@@ -23,6 +22,8 @@ from pathlib import Path
 
 import clients as known
 import stamps
+import targets
+from pages import check_marks, machine, write_between
 
 # name: (streams, ITL in ms, one tick, tokens a request, rounds of requests)
 REGIMES = {
@@ -230,33 +231,33 @@ def shown(value, digits):
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def print_table(rows):
+def table(rows):
+    """The tables of all regimes and what is held of the targets, as Markdown."""
     order = [c.name for c in known.all_clients()]
     merged = median_rows(rows)
+    out = []
     for tls in (False, True):
         for regime in REGIMES:
             here = sorted((r for r in merged if r["regime"] == regime and r["tls"] == tls), key=lambda r: order.index(r["client"]) if r["client"] in order else 99)
             if not here:
                 continue
             streams, itl_ms, one_tick, tokens, _ = REGIMES[regime]
-            print(f"\n{regime}{' over TLS' if tls else ''}: {streams} streams, ITL {itl_ms} ms{', one tick' if one_tick else ''}, {tokens} tokens a request\n")
-            print("| client | runs | TTFT error mean / p99, ms | after the opening burst | gap error p50 / p99, ms | CPU-s per 10⁶ events: all / in the load | CPU-s outside | load | RSS, MB |")
-            print("|---|---|---|---|---|---|---|---|---|")
+            out.append(f"\n**{regime}{' over TLS' if tls else ''}**: {streams:,} streams, ITL {itl_ms} ms{', one tick' if one_tick else ''}, {tokens} tokens a request\n")
+            out.append("| client | runs | TTFT error mean / p99, ms | after the opening burst | gap error p50 / p99, ms | CPU-s per 10⁶ events: all / in the load | CPU-s outside | load | RSS, MB |")
+            out.append("|---|---|---|---|---|---|---|---|---|")
             for r in here:
                 mark = " (printed)" if r.get("printed_only") else ""
-                print(f"| {r['client']} | {r['runs']} | {shown(r.get('ttft_error_mean_ms'), 3)} / {shown(r.get('ttft_error_p99_ms'), 3)}{mark} "
-                      f"| {shown(r.get('ttft_error_after_mean_ms'), 3)} / {shown(r.get('ttft_error_after_p99_ms'), 3)} "
-                      f"| {shown(r.get('gap_error_p50_ms'), 3)} / {shown(r.get('gap_error_p99_ms'), 3)} "
-                      f"| {shown(r.get('cpu_s_per_million'), 1)} / {shown(r.get('cpu_s_per_million_in_load'), 1)} | {shown(r.get('cpu_s_outside_load'), 2)} "
-                      f"| {shown(r['load_delivered'] and 100 * r['load_delivered'], 1)} % | {shown(r['rss_mb'], 0)} |")
-    for row in rows:
-        if "failed" in row:
-            print(f"\n{row['regime']} {row['client']}: {row['failed']}")
-
-
-def machine():
-    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
-    return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}, load average {os.getloadavg()[0]:.2f} at the start"
+                out.append(f"| {r['client']} | {r['runs']} | {shown(r.get('ttft_error_mean_ms'), 3)} / {shown(r.get('ttft_error_p99_ms'), 3)}{mark} "
+                           f"| {shown(r.get('ttft_error_after_mean_ms'), 3)} / {shown(r.get('ttft_error_after_p99_ms'), 3)} "
+                           f"| {shown(r.get('gap_error_p50_ms'), 3)} / {shown(r.get('gap_error_p99_ms'), 3)} "
+                           f"| {shown(r.get('cpu_s_per_million'), 1)} / {shown(r.get('cpu_s_per_million_in_load'), 1)} | {shown(r.get('cpu_s_outside_load'), 2)} "
+                           f"| {shown(r['load_delivered'] and 100 * r['load_delivered'], 1)} % | {shown(r['rss_mb'], 0)} |")
+        checked = targets.check([r for r in merged if r["tls"] == tls])
+        if checked:
+            out.append(f"\nWhat our client is held to{' over TLS' if tls else ''}:\n")
+            out += [f"- {'holds' if holds else 'cannot be said' if holds is None else '**does not hold**'}: {text}" for holds, text in checked]
+    out += [f"\n{row['regime']} {row['client']}: {row['failed']}" for row in rows if "failed" in row]
+    return "\n".join(out)
 
 
 def main():
@@ -271,11 +272,14 @@ def main():
     parser.add_argument("--state", type=Path, help="file of finished cells, one JSON a line; cells in it are not measured again")
     parser.add_argument("--tls", action="store_true", help="over TLS; clients that cannot are left out")
     parser.add_argument("--check-every", type=int, default=0, help="have the server ask the kernel when every Nth event left")
+    parser.add_argument("--write", type=Path, help="page to put the tables into, between its marks (docs/bench-clients.md)")
     parser.add_argument("--keep", help="folder for all files of each cell")
     parser.add_argument("--server-core", type=int, default=0)
     parser.add_argument("--client-core", type=int, default=1)
     options = parser.parse_args()
 
+    if options.write:
+        check_marks(options.write, "clients")
     if options.full and not options.state:
         options.state = known.ROOT / "build/clients-full.jsonl"
     rows = []
@@ -284,7 +288,9 @@ def main():
     if options.table:
         if not rows:
             parser.error("--table needs --state with a file of finished cells")
-        print_table(rows)
+        print(table(rows))
+        if options.write:
+            write_between(options.write, "clients", f"{machine()}.\n{table(rows)}")
         return 0
     if not (options.quick or options.full or options.regimes or options.clients):
         parser.error("say --quick, --full, or which --regimes and --clients")
@@ -304,7 +310,8 @@ def main():
 
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    print(machine())
+    on = machine()
+    print(on, flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that server and client end with it
     done = {}
     for row in rows:
@@ -330,7 +337,9 @@ def main():
                     options.state.parent.mkdir(parents=True, exist_ok=True)
                     with open(options.state, "a") as state:
                         state.write(json.dumps(row) + "\n")
-    print_table(rows)
+    print(table(rows))
+    if options.write:
+        write_between(options.write, "clients", f"{on}.\n{table(rows)}")
     return 0
 
 

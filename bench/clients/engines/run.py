@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import clients as known  # noqa: E402
 import stamps  # noqa: E402
+from pages import check_marks, machine, write_between  # noqa: E402
 from tap import Tap  # noqa: E402
 
 ENGINES = Path(os.environ.get("PAWL_ENGINES", Path.home() / ".cache" / "pawl-engines"))
@@ -160,18 +161,19 @@ def shown(value, digits=2):
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def print_table(rows):
-    print("\n| engine | endpoint | conc. | client | ok | TTFT said | first text on the wire | first choice on the wire | said − its definition | TPOT said | TPOT on the wire | "
-          "tokens an event | engine's own TTFT: metric | in the reply | wire − reply |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+def table(rows):
+    out = ["| engine | endpoint | conc. | client | ok | TTFT said | first text on the wire | first choice on the wire | said − its definition | TPOT said | TPOT on the wire | "
+           "tokens an event | engine's own TTFT: metric | in the reply | wire − reply |", "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
     for r in rows:
         if "failed" in r:
-            print(f"| {r['engine']} | {r['endpoint']} | {r['concurrency']} | {r['client']} | failed: {r['failed']!r} |")
+            out.append(f"| {r['engine']} | {r['endpoint']} | {r['concurrency']} | {r['client']} | failed: {r['failed']!r} |")
             continue
         own = r["wire_first_text_ms"] if r["client"] == "pawl" else r["wire_first_choice_ms"]
-        print(f"| {r['engine']} | {r['endpoint']} | {r['concurrency']} | {r['client']} | {r['ok']} of {r['requests']} | {shown(r.get('said_ttft_ms'))} "
-              f"| {shown(r['wire_first_text_ms'])} | {shown(r['wire_first_choice_ms'])} | {shown(r['said_ttft_ms'] - own if own else None, 3)} | {shown(r.get('said_tpot_ms'))} "
-              f"| {shown(r['wire_tpot_ms'])} | {shown(r['wire_tokens_per_event'])} | {shown(r['engine_metric_ttft_ms'])} | {shown(r['server_ttft_ms'])} | {shown(r['wire_less_server_ttft_ms'], 3)} |")
+        out.append(f"| {r['engine']} | {r['endpoint']} | {r['concurrency']} | {r['client']} | {r['ok']} of {r['requests']} | {shown(r.get('said_ttft_ms'))} "
+                   f"| {shown(r['wire_first_text_ms'])} | {shown(r['wire_first_choice_ms'])} | {shown(r['said_ttft_ms'] - own if own else None, 3)} | {shown(r.get('said_tpot_ms'))} "
+                   f"| {shown(r['wire_tpot_ms'])} | {shown(r['wire_tokens_per_event'])} | {shown(r['engine_metric_ttft_ms'])} | {shown(r['server_ttft_ms'])} "
+                   f"| {shown(r['wire_less_server_ttft_ms'], 3)} |")
+    return "\n".join(out)
 
 
 def main():
@@ -181,8 +183,11 @@ def main():
     parser.add_argument("--endpoints", default="completions,chat")
     parser.add_argument("--clients", default="pawl,vllm-rs")
     parser.add_argument("--acknowledge-at-once", action="store_true", help="no delayed acknowledgements on the loopback, for any client")
+    parser.add_argument("--write", type=Path, help="page to put the table into, between its marks (docs/bench-clients.md)")
     parser.add_argument("--output", type=Path, help="file for the rows as JSON, one a line")
     options = parser.parse_args()
+    if options.write:
+        check_marks(options.write, "engines")
     if os.environ.get("PAWL_IN_NAMESPACE") != "1":
         # Engines open side ports on all addresses: a network of their own keeps them in.
         if os.geteuid() != 0:
@@ -234,7 +239,10 @@ def main():
                     except subprocess.TimeoutExpired:
                         process.kill()
                         process.wait()
-        print_table([r for r in rows if not r["warm_up"]])
+        text = table([r for r in rows if not r["warm_up"]])
+        print(f"\n{text}")
+        if options.write:
+            write_between(options.write, "engines", f"{machine()}. Times in ms, means.\n\n{text}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return 0
