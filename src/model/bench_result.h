@@ -2,28 +2,15 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/bench_details.h"
+#include "model/distribution.h"
+
 namespace pawl::model {
-
-inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
-/// What is known of one metric over its population. Unit: that of the key which holds it (`ttft_ms`: milliseconds).
-/// A value that does not exist (n = 0, no interval) is NaN in memory and absent in JSON.
-struct Distribution {
-  std::int64_t n = 0;
-  double mean = kUnknown;
-  double std = kUnknown;  ///< population form
-  double min = kUnknown;
-  double p50 = kUnknown, p90 = kUnknown, p95 = kUnknown, p99 = kUnknown, p99_9 = kUnknown;
-  double max = kUnknown;
-  std::vector<double> ci95;  ///< of the median, from order statistics: [low, high]; empty when n is too small
-};
-BOOST_DESCRIBE_STRUCT(Distribution, (), (n, mean, std, min, p50, p90, p95, p99, p99_9, max, ci95))
 
 struct VerdictReason {
   std::string code;  ///< stable word: "failure-share", "lag", "osl-mismatch"…
@@ -62,10 +49,11 @@ struct BenchResult {
   std::map<std::string, std::int64_t> flags;  ///< counted oddities: coalesced_events, no_done, osl_mismatch…
   std::string verdict;                        ///< VALID, SUSPECT, INVALID
   std::vector<VerdictReason> reasons;
+  std::optional<BenchDetails> details;  ///< what only reports and other tools need
 };
 BOOST_DESCRIBE_STRUCT(BenchResult, (),
                       (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock, started_unix_s,
                        ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source, request_throughput, output_throughput,
-                       total_token_throughput, metrics, flags, verdict, reasons))
+                       total_token_throughput, metrics, flags, verdict, reasons, details))
 
 }  // namespace pawl::model

@@ -76,6 +76,15 @@ double LogHistogram::value_at(std::int64_t index) const {
   return static_cast<double>(max_);
 }
 
+void LogHistogram::for_each(const std::function<void(double, std::int64_t)>& each) const {
+  for (std::size_t r = 0; r < kRows; ++r) {
+    if (!rows_[r]) continue;
+    for (std::size_t b = 0; b < kBuckets; ++b) {
+      if ((*rows_[r])[b] > 0) each(std::clamp(middle_of(r, b), static_cast<double>(min_), static_cast<double>(max_)), (*rows_[r])[b]);
+    }
+  }
+}
+
 double LogHistogram::percentile(double p) const {
   if (count_ == 0) return std::numeric_limits<double>::quiet_NaN();
   const double position = static_cast<double>(count_ - 1) * std::clamp(p, 0.0, 100.0) / 100;

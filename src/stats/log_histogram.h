@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace pawl::stats {
@@ -25,6 +26,10 @@ class LogHistogram {
   [[nodiscard]] double population_std() const;
   /// Percentile `p` (0 to 100) by BC-8.7, from the middles of the buckets, never outside [min, max].
   [[nodiscard]] double percentile(double p) const;
+  /// The number of rank `index` (from 0) in ascending order, as `percentile` reads it; 0 ≤ index < count.
+  [[nodiscard]] double value_at(std::int64_t index) const;
+  /// Calls `each(middle, count)` for every bucket that holds something, in ascending order.
+  void for_each(const std::function<void(double, std::int64_t)>& each) const;
   /// How many numbers are above `limit`, to the width of a bucket.
   [[nodiscard]] std::int64_t count_above(std::int64_t limit) const;
 
@@ -38,7 +43,6 @@ class LogHistogram {
   };
   static Place place_of(std::uint64_t value);
   static double middle_of(std::size_t row, std::size_t bucket);
-  [[nodiscard]] double value_at(std::int64_t index) const;
 
   std::array<std::unique_ptr<Row>, kRows> rows_;  ///< row r > 0: numbers of r + 9 bits after the first
   std::int64_t count_ = 0, min_ = 0, max_ = 0;
