@@ -126,6 +126,7 @@ pawl_module(workload  LEVEL 25 USES base codec PURE)
 pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
 pawl_module(measure   LEVEL 20 USES base codec model stats PURE)
 pawl_module(backend   LEVEL 27 USES base codec measure workload PURE)
+pawl_module(benchout  LEVEL 27 USES base codec model measure PURE)
 # ── L3: effects, written against the seams of io ─────────────────────────────────────────────────────────────────────
 pawl_module(http      LEVEL 30 USES base io EXTERNAL boost curl threads)
 pawl_module(exec      LEVEL 30 USES base io codec model domain)

@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "backend/backend.h"
 #include "base/text.h"
+#include "bench_live_view.h"
+#include "bench_output_options.h"
+#include "benchout/text.h"
 #include "cli.h"
 #include "codec/describe.h"
 #include "loadgen/load.h"
@@ -24,7 +25,7 @@ struct BenchFlags {
   double range_ratio = 1;
   std::int64_t seed = 0;
   double timeout_s = 600;
-  std::filesystem::path output;
+  BenchOutputFlags out;
 };
 
 std::vector<std::string> backend_list() {
@@ -34,40 +35,6 @@ std::vector<std::string> backend_list() {
 }
 
 std::string backend_names() { return join(backend_list(), ", "); }
-
-std::string number(double value, int decimals = 2) { return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-"; }
-
-std::string join_counts(const std::map<std::string, std::int64_t>& counts) {
-  std::string out;
-  for (const auto& [name, n] : counts) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, n);
-  return out;
-}
-
-void print_row(const char* name, const model::Distribution& d) {
-  fmt::print("  {:<12}{:>9}{:>11}{:>11}{:>11}{:>11}{:>11}\n", name, d.n, number(d.mean), number(d.p50), number(d.p90), number(d.p99), number(d.max));
-}
-
-void print_result(const model::BenchResult& r) {
-  fmt::print("{}{}  {}  concurrency {}  {} in / {} out", r.url, r.endpoint, r.model_id, r.max_concurrency, r.isl, r.osl);
-  fmt::print("{}\n\n", r.range_ratio < 1 ? fmt::format("  range ratio {}", r.range_ratio) : "");
-  fmt::print("  requests          {} ok, {} failed, {} timed out of {}\n", r.counts.ok, r.counts.failed, r.counts.timeout, r.counts.planned);
-  if (!r.failures.empty()) fmt::print("  failures          {}\n", join_counts(r.failures));
-  fmt::print("  duration          {} s\n", number(r.duration_s, 3));
-  fmt::print("  requests/s        {}\n", number(r.request_throughput));
-  fmt::print("  output tokens/s   {}\n", number(r.output_throughput));
-  fmt::print("  total tokens/s    {}\n\n", number(r.total_token_throughput));
-  fmt::print("  {:<12}{:>9}{:>11}{:>11}{:>11}{:>11}{:>11}\n", "ms", "n", "mean", "p50", "p90", "p99", "max");
-  constexpr std::array<std::pair<const char*, const char*>, 7> kRows{
-      {{"ttft_ms", "ttft"}, {"tpot_ms", "tpot"}, {"itl_ms", "itl"}, {"gap_ms", "gap"}, {"e2el_ms", "e2el"}, {"lag_ms", "lag"}, {"rx_delay_ms", "rx delay"}}};
-  for (const auto& [key, name] : kRows) {
-    if (const auto found = r.metrics.find(key); found != r.metrics.end()) print_row(name, found->second);
-  }
-  if (!r.osl_source.empty()) fmt::print("\n  token counts      {}\n", join_counts(r.osl_source));
-  if (!r.flags.empty()) fmt::print("  counted           {}\n", join_counts(r.flags));
-  fmt::print("  clock             {}\n", r.clock);
-  fmt::print("\n{}\n", r.verdict);
-  for (const model::VerdictReason& reason : r.reasons) fmt::print("  {}: {}\n", reason.code, reason.text);
-}
 
 Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const CommonFlags& flags) {
   loadgen::LoadRequest load;
@@ -85,14 +52,31 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   load.request_timeout_s = bench.timeout_s;
   if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') load.bearer = key;
 
-  const auto progress = make_progress(world, flags);
-  PAWL_ASSIGN(const model::BenchResult result, loadgen::run_load(load, *progress, world.stop));
-  const codec::Json document = codec::to_json(result);
-  if (!bench.output.empty()) PAWL_TRY(world.files.write_atomic(bench.output, codec::write_json_pretty(document)));
+  if (bench.url.empty() || bench.model.empty() || bench.concurrency == 0 || bench.isl == 0 || bench.osl == 0) {
+    return usage_error("--url, --model, --concurrency, --isl and --osl are needed", "see `pawl bench --help`");
+  }
+  measure::RecordsHead head;
+  head.url = load.url;
+  head.backend = load.backend;
+  head.model_id = load.model;
+  head.chat = load.backend.ends_with("-chat");
+  head.max_concurrency = load.concurrency;
+  if (const backend::Backend* protocol = backend::find_backend(load.backend)) {
+    backend::BodyOptions body;
+    body.model = load.model;
+    head.endpoint = protocol->path(body);
+  }
+  PAWL_ASSIGN(const auto outputs, BenchOutputs::open(bench.out, std::move(head)));
+  outputs->target_in_flight = load.concurrency;
+  BenchLiveView view(world, flags, outputs.get());
+  load.observer = &view;
+  PAWL_ASSIGN(model::BenchResult result, loadgen::run_load(load, view, world.stop));
+  view.clear();
+  PAWL_TRY(outputs->finish(result, world));
   if (flags.json) {
-    print_json(document);
+    print_json(codec::to_json(result));
   } else {
-    print_result(result);
+    fmt::print("{}", benchout::text_report(result));
   }
   return result.verdict == "INVALID" ? ExitStatus::kFoundWanting : ExitStatus::kDone;
 }
@@ -105,15 +89,17 @@ void add_bench_command(Cli& cli) {
                   "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
                   "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
                   "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --goodput tpot:30 --report run.html\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
                   "\nA key for the server is taken from OPENAI_API_KEY. Exit status: 0 when the numbers can be used (VALID or SUSPECT),\n"
                   "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
   auto bench = std::make_shared<BenchFlags>();
-  app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed")->required();
-  app->add_option("--model", bench->model, "Model name that the server knows")->required();
+  app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed");
+  app->add_option("--model", bench->model, "Model name that the server knows");
   app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())->check(CLI::IsMember(backend_list()))->capture_default_str();
-  app->add_option("--concurrency", bench->concurrency, "Requests in flight")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
-  app->add_option("--osl", bench->osl, "Output tokens a request")->required()->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+  app->add_option("--concurrency", bench->concurrency, "Requests in flight")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+  app->add_option("--osl", bench->osl, "Output tokens a request")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
   app->add_option("--requests", bench->requests, "Measured requests (default: 10 × concurrency)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   app->add_option("--warmups", bench->warmups, "Requests before the measured ones (default: 2 × concurrency, fewer for large or short runs)")
@@ -121,8 +107,11 @@ void add_bench_command(Cli& cli) {
   app->add_option("--range-ratio", bench->range_ratio, "Lengths are uniform over [ratio × length, length]")->check(CLI::Range(0.0, 1.0))->capture_default_str();
   app->add_option("--seed", bench->seed, "Same seed, same prompts and lengths")->capture_default_str();
   app->add_option("--timeout", bench->timeout_s, "Seconds that one request may take")->check(CLI::Range(0.001, 1e6))->capture_default_str();
-  app->add_option("--output", bench->output, "File for the result as JSON");
-  app->callback([&cli, bench] { cli.selected = [bench](World& world, const CommonFlags& flags) { return run_bench(*bench, world, flags); }; });
+  add_bench_output_options(*app, bench->out);
+  add_bench_file_commands(cli, *app);
+  app->callback([&cli, app, bench] {
+    if (!app->get_subcommands().empty()) return;  // show, compare
+    cli.selected = [bench](World& world, const CommonFlags& flags) { return run_bench(*bench, world, flags); }; });
 }
 
 }  // namespace pawl::app

@@ -40,6 +40,7 @@ class JsonProgress final : public io::Progress {
     codec::Json json{{"schema", "pawl.progress/1"}, {"time", iso_utc(clock_.wall())}, {"stage", line.stage}, {"message", line.message}};
     if (line.done) json["done"] = *line.done;
     if (line.total) json["total"] = *line.total;
+    for (const auto& [name, value] : line.numbers) json[name] = value;
     const std::lock_guard lock(mutex_);
     fmt::print(stderr, "{}\n", codec::write_json(json, codec::JsonForm::kCompactUtf8));
     std::fflush(stderr);

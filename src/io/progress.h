@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,7 @@ struct ProgressLine {
   std::string message;  ///< for people, one line
   std::optional<std::int64_t> done = {};
   std::optional<std::int64_t> total = {};
+  std::map<std::string, double> numbers = {};  ///< what else programs may want to know, units in the names
 };
 
 /// Where progress goes: a terminal, lines of JSON, nowhere. Thread-safe; must not fail the work.

@@ -345,6 +345,7 @@ void Driver::after_input(bool all) {
   while (built_ < planned_ && pool_.size() < 2 * slots_.size() && in_time()) pool_.push_back(builder_.build(phase_, built_++));
   while (!finished_.empty() && in_time()) {
     finished_.front()->interpret();
+    if (phase_ == Phase::kMeasured && load_.observer != nullptr) load_.observer->take(finished_.front()->record());
     log_.records.push_back(std::move(finished_.front()->record()));
     finished_.pop_front();
   }
@@ -362,7 +363,8 @@ void Driver::report(MonoTime now, bool last) {
   progress_.report({.stage = phase_ == Phase::kWarmup ? "warm-up" : "load",
                     .message = last ? "all answered" : fmt::format("{} in flight", in_flight_),
                     .done = finished_count_,
-                    .total = planned_});
+                    .total = planned_,
+                    .numbers = {{"in_flight", static_cast<double>(in_flight_)}}});
 }
 
 Result<PhaseLog> Driver::run(Phase phase, std::int64_t count) {
@@ -381,6 +383,7 @@ Result<PhaseLog> Driver::run(Phase phase, std::int64_t count) {
   std::size_t ramp = 0;
   const std::size_t first_starts = static_cast<std::size_t>(std::min<std::int64_t>(count, static_cast<std::int64_t>(slots_.size())));
   const MonoTime begin = mono_now();
+  if (phase == Phase::kMeasured && load_.observer != nullptr) load_.observer->begin(begin, clock_.to_wall(begin));
   while (finished_count_ < planned_) {
     if (stop_.stop_requested()) return cancelled();
     clock_.refresh(mono_now());

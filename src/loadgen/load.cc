@@ -30,6 +30,27 @@ Status check(const LoadRequest& load) {
   return {};
 }
 
+/// The first measured request as it will go out, without what is secret.
+void show_first(const RequestBuilder& builder, measure::RunObserver& observer) {
+  const PlannedRequest first = builder.build(Phase::kMeasured, 0);
+  const std::string_view bytes = first.bytes;
+  const auto end = bytes.find("\r\n\r\n");
+  std::string head;
+  for (std::size_t at = 0; at < end && at < bytes.size();) {
+    const std::size_t stop = std::min(bytes.find("\r\n", at), bytes.size());
+    std::string line(bytes.substr(at, stop - at));
+    const auto colon = line.find(':');
+    std::string name = colon == std::string::npos ? "" : line.substr(0, colon);
+    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (name.find("auth") != std::string::npos || name.find("key") != std::string::npos || name.find("token") != std::string::npos || name == "cookie") {
+      line = line.substr(0, colon + 1) + " ***";
+    }
+    head += line + "\r\n";
+    at = stop + 2;
+  }
+  observer.first_request(head + "\r\n", end == std::string_view::npos ? std::string_view{} : bytes.substr(end + 4));
+}
+
 }  // namespace
 
 Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& progress, std::stop_token stop) {
@@ -55,6 +76,7 @@ Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& pr
 
   if (request.warmups > 0) PAWL_TRY(driver.run(Phase::kWarmup, request.warmups));
   const ClockMap at_start = driver.clock();
+  if (request.observer != nullptr) show_first(builder, *request.observer);
   PAWL_ASSIGN(const PhaseLog log, driver.run(Phase::kMeasured, request.requests));
   summarise(log, result);
 

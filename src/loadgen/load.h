@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "io/progress.h"
+#include "measure/observer.h"
 #include "model/bench_result.h"
 #include "workload/workload.h"
 
@@ -30,6 +31,7 @@ struct LoadRequest {
   double request_timeout_s = 600;
   std::optional<std::string> bearer;  ///< sent, never logged or stored
   double failure_share_max = 0.05;    ///< above: verdict INVALID
+  measure::RunObserver* observer = nullptr;  ///< gets every measured record as it ends; must outlive the run
 };
 
 /// Runs it and judges it. Blocks; on the calling thread. Errors: the server cannot be reached at all (kTransient, exit

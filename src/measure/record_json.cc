@@ -51,9 +51,7 @@ constexpr std::array kCounts{Count{"usage_input", &RequestRecord::usage_input},
                              Count{"retok_reasoning", &RequestRecord::retok_reasoning}};
 
 /// Server bytes are not trusted to be UTF-8: what is none becomes U+FFFD.
-std::string json_text(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string json_text(std::string_view text) { return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::int64_t int_at(const Json& json, const char* key, std::int64_t otherwise = 0) {
   const auto found = json.find(key);
@@ -122,7 +120,8 @@ void append_record(const RequestRecord& record, MonoTime origin, std::string& ou
 Result<RecordsHead> read_head(std::string_view line, const std::string& place) {
   PAWL_ASSIGN(const Json json, codec::parse_json(line, place));
   const std::string schema = text_at(json, "schema");
-  if (schema != RecordsHead{}.schema) return bad_input(fmt::format("{}: not a file of records (schema \"{}\")", place, schema), "give a file that `pawl bench --records` wrote");
+  if (schema != RecordsHead{}.schema)
+    return bad_input(fmt::format("{}: not a file of records (schema \"{}\")", place, schema), "give a file that `pawl bench --records` wrote");
   return codec::from_json<RecordsHead>(json, place, codec::UnknownKeys::kIgnore);
 }
 
