@@ -70,7 +70,7 @@ with scratch() as tmp:
                 break
             path.append(word)
         rest = words[len(path):]
-        assert "\nSubcommands:" not in help_of(*path) or rest[:1] in ([], ["--help"], ["--version"], ["…"]), f"pawl {' '.join(path)} has no command {rest[0]}"
+        assert "\nSubcommands:" not in help_of(*path) or rest[:1] in ([], ["…"]) or rest[0].startswith("--"), f"pawl {' '.join(path)} has no command {rest[0]}"
         for word in rest:
             if word == "--":
                 break

@@ -84,15 +84,15 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
 }  // namespace
 
 void add_bench_command(Cli& cli) {
-  CLI::App* app =
-      cli.command(cli.root, "bench", "Measure an LLM server: a closed loop of streamed requests, judged at the end",
-                  "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --goodput tpot:30 --report run.html\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
-                  "\nA key for the server is taken from OPENAI_API_KEY. Exit status: 0 when the numbers can be used (VALID or SUSPECT),\n"
-                  "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
+  CLI::App* app = cli.command(
+      cli.root, "bench", "Measure an LLM server: a closed loop of streamed requests, judged at the end",
+      "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --goodput tpot:30 --report run.html\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
+      "\nA key for the server is taken from OPENAI_API_KEY. Exit status: 0 when the numbers can be used (VALID or SUSPECT),\n"
+      "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
   auto bench = std::make_shared<BenchFlags>();
   app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed");
   app->add_option("--model", bench->model, "Model name that the server knows");
@@ -111,7 +111,8 @@ void add_bench_command(Cli& cli) {
   add_bench_file_commands(cli, *app);
   app->callback([&cli, app, bench] {
     if (!app->get_subcommands().empty()) return;  // show, compare
-    cli.selected = [bench](World& world, const CommonFlags& flags) { return run_bench(*bench, world, flags); }; });
+    cli.selected = [bench](World& world, const CommonFlags& flags) { return run_bench(*bench, world, flags); };
+  });
 }
 
 }  // namespace pawl::app

@@ -10,7 +10,8 @@ namespace pawl::app {
 namespace {
 
 /// Reads a file of records again: as if the run had just ended.
-Result<model::BenchResult> replay(const std::filesystem::path& path, const std::string& text, BenchOutputFlags flags, World& world, std::unique_ptr<BenchOutputs>& outputs) {
+Result<model::BenchResult> replay(const std::filesystem::path& path, const std::string& text, BenchOutputFlags flags, World& world,
+                                  std::unique_ptr<BenchOutputs>& outputs) {
   const std::string name = path.string();
   std::size_t at = 0, number = 0;
   const auto next = [&](std::string_view& line) {
@@ -90,7 +91,8 @@ Result<ExitStatus> compare(const std::filesystem::path& left, const std::filesys
 
 }  // namespace
 
-Result<model::BenchResult> load_bench_file(const std::filesystem::path& path, const BenchOutputFlags& flags, World& world, std::unique_ptr<BenchOutputs>& outputs) {
+Result<model::BenchResult> load_bench_file(const std::filesystem::path& path, const BenchOutputFlags& flags, World& world,
+                                           std::unique_ptr<BenchOutputs>& outputs) {
   PAWL_ASSIGN(const std::string text, world.files.read(path, std::uint64_t{8} << 30));
   const std::size_t end = std::min(text.find('\n'), text.size());
   if (std::string_view(text).substr(0, end).find("pawl.bench-records/") != std::string_view::npos) return replay(path, text, flags, world, outputs);
@@ -110,25 +112,29 @@ Result<model::BenchResult> load_bench_file(const std::filesystem::path& path, co
 }
 
 void add_bench_file_commands(Cli& cli, CLI::App& bench) {
-  CLI::App* shown = cli.command(bench, "show", "Print a result again, or make other formats and a report of it",
-                                "  pawl bench show result.json\n"
-                                "  pawl bench show records.jsonl --report run.html --output vllm:vllm.json --output aiperf:artifacts\n"
-                                "  pawl bench show records.jsonl --compat all --json\n"
-                                "\nFrom a file of records (--records) everything is computed anew, but for the verdict; from a result only what it holds can be shown.");
+  CLI::App* shown =
+      cli.command(bench, "show", "Print a result again, or make other formats and a report of it",
+                  "  pawl bench show result.json\n"
+                  "  pawl bench show records.jsonl --report run.html --output vllm:vllm.json --output aiperf:artifacts\n"
+                  "  pawl bench show records.jsonl --compat all --json\n"
+                  "\nFrom a file of records (--records) everything is computed anew, but for the verdict; from a result only what it holds can be shown.");
   auto file = std::make_shared<std::filesystem::path>();
   auto flags = std::make_shared<BenchOutputFlags>();
   shown->add_option("file", *file, "Result (--output) or records (--records) of pawl bench")->required();
   add_bench_output_options(*shown, *flags);
-  shown->callback([&cli, file, flags] { cli.selected = [file, flags](World& world, const CommonFlags& common) { return show(*file, *flags, world, common); }; });
+  shown->callback(
+      [&cli, file, flags] { cli.selected = [file, flags](World& world, const CommonFlags& common) { return show(*file, *flags, world, common); }; });
 
-  CLI::App* compared = cli.command(bench, "compare", "Two results side by side, with the change of each metric",
-                                   "  pawl bench compare before.json after.json\n"
-                                   "  pawl bench compare before.jsonl after.jsonl --json\n"
-                                   "\n\"apart\": the 99 % intervals of that percentile do not overlap, so chance does not explain the change. It judges nothing: exit status 0.");
+  CLI::App* compared = cli.command(
+      bench, "compare", "Two results side by side, with the change of each metric",
+      "  pawl bench compare before.json after.json\n"
+      "  pawl bench compare before.jsonl after.jsonl --json\n"
+      "\n\"apart\": the 99 % intervals of that percentile do not overlap, so chance does not explain the change. It judges nothing: exit status 0.");
   auto left = std::make_shared<std::filesystem::path>(), right = std::make_shared<std::filesystem::path>();
   compared->add_option("a", *left, "Result or records")->required();
   compared->add_option("b", *right, "Result or records")->required();
-  compared->callback([&cli, left, right] { cli.selected = [left, right](World& world, const CommonFlags& common) { return compare(*left, *right, world, common); }; });
+  compared->callback(
+      [&cli, left, right] { cli.selected = [left, right](World& world, const CommonFlags& common) { return compare(*left, *right, world, common); }; });
 }
 
 }  // namespace pawl::app

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -75,14 +75,20 @@ std::map<std::string, std::string> environment() {
 
 void add_bench_output_options(CLI::App& app, BenchOutputFlags& flags) {
   const std::string group = "What is made of the run";
-  app.add_option("--output", flags.outputs, "Write FORMAT:PATH; may be given several times. Formats: " + join(codec::enum_texts<benchout::Format>(), ", ") +
-                                                " (aiperf: a folder; sglang: a line is appended). A path alone is our own JSON")
+  app.add_option("--output", flags.outputs,
+                 "Write FORMAT:PATH; may be given several times. Formats: " + join(codec::enum_texts<benchout::Format>(), ", ") +
+                     " (aiperf: a folder; sglang: a line is appended). A path alone is our own JSON")
+      ->allow_extra_args(false)
       ->group(group)
       ->type_name("FORMAT:PATH");
   app.add_option("--records", flags.records, "Write every request as a line of JSON, as it ends")->group(group)->type_name("FILE");
   app.add_option("--report", flags.report, "Write a page with plots that needs no network")->group(group)->type_name("FILE");
-  app.add_option("--goodput", flags.slo, "An objective each request should meet, for instance ttft:500 (ms); may be given several times")->group(group)->type_name("METRIC:BOUND");
+  app.add_option("--goodput", flags.slo, "An objective each request should meet, for instance ttft:500 (ms); may be given several times")
+      ->allow_extra_args(false)
+      ->group(group)
+      ->type_name("METRIC:BOUND");
   app.add_option("--compat", flags.profiles, "Also compute what other tools would have printed: " + join(codec::enum_texts<measure::Profile>(), ", ") + ", all")
+      ->allow_extra_args(false)
       ->group(group)
       ->delimiter(',')
       ->type_name("PROFILE");
@@ -91,7 +97,10 @@ void add_bench_output_options(CLI::App& app, BenchOutputFlags& flags) {
   app.add_flag("--save-detailed", flags.detailed, "Put the numbers of every request into the files of vLLM, SGLang and InferenceX")->group(group);
   app.add_option("--label", flags.label, "Name of the run in the file of vLLM")->group(group);
   app.add_option("--tag", flags.tag, "Name of the run in the file of SGLang")->group(group);
-  app.add_option("--metadata", flags.metadata, "A key of your own for the files of vLLM and InferenceX; may be given several times")->group(group)->type_name("KEY=VALUE");
+  app.add_option("--metadata", flags.metadata, "A key of your own for the files of vLLM and InferenceX; may be given several times")
+      ->allow_extra_args(false)
+      ->group(group)
+      ->type_name("KEY=VALUE");
 }
 
 BenchOutputs::~BenchOutputs() {
@@ -154,7 +163,8 @@ Result<std::unique_ptr<BenchOutputs>> BenchOutputs::open(const BenchOutputFlags&
 }
 
 Status BenchOutputs::write_line(const std::string& line) {
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size()) return machine_error(fmt::format("cannot write the records: {}", std::strerror(errno)), "make room on the disk");
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size())
+    return machine_error(fmt::format("cannot write the records: {}", std::strerror(errno)), "make room on the disk");
   at_ += static_cast<std::int64_t>(line.size());
   return {};
 }

@@ -22,7 +22,7 @@ namespace pawl::app {
 
 /// The flags of `pawl bench` that say what is made of a run.
 struct BenchOutputFlags {
-  std::vector<std::string> outputs;   ///< FORMAT:PATH
+  std::vector<std::string> outputs;  ///< FORMAT:PATH
   std::filesystem::path records, report;
   std::vector<std::string> slo;       ///< METRIC:BOUND
   std::vector<std::string> profiles;  ///< names, or "all"

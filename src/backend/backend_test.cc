@@ -40,9 +40,11 @@ Json body_of(const char* name, const workload::Prompt& prompt, BodyOptions optio
 
 TEST(Bodies, AskForUsageWithOneLengthKey) {
   const Json completions = body_of("openai", ids_prompt(), {.ignore_eos = true});
-  EXPECT_EQ(completions, Json::parse(R"({"model":"m","prompt":[11,12,13],"max_tokens":64,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}})"));
+  EXPECT_EQ(completions,
+            Json::parse(R"({"model":"m","prompt":[11,12,13],"max_tokens":64,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}})"));
   const Json chat = body_of("openai-chat", chat_prompt());
-  EXPECT_EQ(chat, Json::parse(R"({"model":"m","messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"hi\n"}],"max_completion_tokens":64,
+  EXPECT_EQ(chat,
+            Json::parse(R"({"model":"m","messages":[{"role":"system","content":"be \"brief\""},{"role":"user","content":"hi\n"}],"max_completion_tokens":64,
                                   "stream":true,"stream_options":{"include_usage":true}})"));
   EXPECT_EQ(body_of("vllm", ids_prompt(), {.ignore_eos = true})["min_tokens"], 64);
   EXPECT_FALSE(body_of("openai", ids_prompt()).contains("temperature"));
@@ -50,8 +52,9 @@ TEST(Bodies, AskForUsageWithOneLengthKey) {
 }
 
 TEST(Bodies, SpeakEachNativeProtocol) {
-  EXPECT_EQ(body_of("sglang", ids_prompt(), {.ignore_eos = true}),
-            Json::parse(R"({"input_ids":[11,12,13],"sampling_params":{"temperature":0.0,"max_new_tokens":64,"ignore_eos":true},"stream":true,"return_logprob":false,
+  EXPECT_EQ(
+      body_of("sglang", ids_prompt(), {.ignore_eos = true}),
+      Json::parse(R"({"input_ids":[11,12,13],"sampling_params":{"temperature":0.0,"max_new_tokens":64,"ignore_eos":true},"stream":true,"return_logprob":false,
                             "logprob_start_len":-1,"lora_path":null})"));
   EXPECT_EQ(body_of("trtllm", text_prompt(), {.ignore_eos = true}),
             Json::parse(R"({"text_input":"one two","max_tokens":64,"min_length":64,"end_id":1048576,"stream":true})"));
@@ -66,7 +69,8 @@ TEST(Bodies, FollowTheHabitsOfOtherClients) {
   EXPECT_EQ(vllm["repetition_penalty"], 1.0);
   EXPECT_TRUE(vllm.contains("logprobs") && vllm["logprobs"].is_null());
   EXPECT_FALSE(vllm.contains("temperature"));
-  EXPECT_EQ(body_of("openai-chat", chat_prompt(), {.profile = BodyProfile::kVllm})["messages"][1]["content"], Json::parse(R"([{"type":"text","text":"hi\n"}])"));
+  EXPECT_EQ(body_of("openai-chat", chat_prompt(), {.profile = BodyProfile::kVllm})["messages"][1]["content"],
+            Json::parse(R"([{"type":"text","text":"hi\n"}])"));
   const Json sglang = body_of("openai-chat", chat_prompt(), {.profile = BodyProfile::kSglang});
   EXPECT_EQ(sglang["messages"][1]["content"], "hi\n");
   EXPECT_EQ(sglang["temperature"], 0.0);
@@ -112,7 +116,9 @@ measure::RequestRecord read(const char* backend, const std::vector<std::string>&
 }
 
 TEST(StreamReader, KeepsTheTextOfTheFirstChoice) {
-  const auto record = read("openai-chat", {R"({"choices":[{"index":0,"delta":{"reasoning":"h\u00e9"}}]})", R"({"choices":[{"index":0,"delta":{"content":"\ud83d\ude00a"}},{"index":1,"delta":{"content":"no"}}]})"},
+  const auto record = read("openai-chat",
+                           {R"({"choices":[{"index":0,"delta":{"reasoning":"h\u00e9"}}]})",
+                            R"({"choices":[{"index":0,"delta":{"content":"\ud83d\ude00a"}},{"index":1,"delta":{"content":"no"}}]})"},
                            {.keep_text = true});
   EXPECT_EQ(record.text, "😀a");
   EXPECT_EQ(record.reasoning_text, "hé");
@@ -120,7 +126,9 @@ TEST(StreamReader, KeepsTheTextOfTheFirstChoice) {
 }
 
 TEST(StreamReader, LeavesAnEchoOfThePromptOut) {
-  const auto record = read("openai", {R"({"choices":[{"index":0,"text":"one "}]})", R"({"choices":[{"index":0,"text":"two"}]})", R"({"choices":[{"index":0,"text":" three"}]})"}, {.echo_bytes = 7});
+  const auto record = read(
+      "openai", {R"({"choices":[{"index":0,"text":"one "}]})", R"({"choices":[{"index":0,"text":"two"}]})", R"({"choices":[{"index":0,"text":" three"}]})"},
+      {.echo_bytes = 7});
   EXPECT_EQ(record.token_events(), 1);
   EXPECT_EQ(record.first_token, MonoTime{Nanos(5000)});
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "benchout/formats.h"
@@ -14,7 +15,8 @@ using codec::Json;
 Json valued(Json value, const char* unit) { return Json{{"value", std::move(value)}, {"unit", unit}}; }
 
 Json statistics(const model::Distribution& d, const char* unit) {
-  Json out{{"unit", unit}};
+  Json out = Json::object();
+  out["unit"] = unit;
   const auto put = [&](const char* key, double value) {
     if (std::isfinite(value)) out[key] = value;
   };
@@ -36,7 +38,12 @@ Json statistics(const model::Distribution& d, const char* unit) {
   return out;
 }
 
-Json scalar(double value, const char* unit) { return std::isfinite(value) ? Json{{"unit", unit}, {"avg", value}} : Json{{"unit", unit}}; }
+Json scalar(double value, const char* unit) {
+  Json out = Json::object();
+  out["unit"] = unit;
+  if (std::isfinite(value)) out["avg"] = value;
+  return out;
+}
 
 }  // namespace
 
@@ -93,10 +100,10 @@ std::string aiperf_line(const measure::RequestRecord& record, const Anchor& anch
 }
 
 std::string aiperf_summary(const model::BenchResult& result, const RunInfo& info) {
-  Json out{{"schema_version", "1.0"}};
-  const auto compat = result.details ? result.details->compat.find("aiperf") : decltype(result.details->compat.find(""))();
-  if (result.details && compat != result.details->compat.end()) {
-    const model::BenchCompat& block = compat->second;
+  Json out = Json::object();
+  out["schema_version"] = "1.0";
+  if (const auto aiperf = compat_of(result, "aiperf")) {
+    const model::BenchCompat& block = **aiperf;
     const auto put = [&](const char* key, const char* metric) {
       if (const auto found = block.metrics.find(metric); found != block.metrics.end() && found->second.n > 0) out[key] = statistics(found->second, "ms");
     };

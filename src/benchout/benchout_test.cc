@@ -56,15 +56,15 @@ std::vector<RequestRecord> requests(int n, bool bursts = false) {
   return out;
 }
 
-struct Run {
+struct Finished {
   model::BenchResult result;
   RunInfo info;
   std::vector<RequestRecord> kept;
   Records records;
 };
 
-Run run_of(std::vector<RequestRecord> kept) {
-  Run run;
+Finished run_of(std::vector<RequestRecord> kept) {
+  Finished run;
   run.kept = std::move(kept);
   measure::SummaryOptions options;
   options.profiles.assign(measure::all_profiles().begin(), measure::all_profiles().end());
@@ -86,7 +86,7 @@ Run run_of(std::vector<RequestRecord> kept) {
   return run;
 }
 
-Records records_of(const Run& run) {
+Records records_of(const Finished& run) {
   return [&run](const std::function<void(const RequestRecord&)>& each) -> Status {
     for (const RequestRecord& record : run.kept) each(record);
     return {};
@@ -94,7 +94,7 @@ Records records_of(const Run& run) {
 }
 
 TEST(VllmJson, HasItsNamesAndNumbers) {
-  Run run = run_of(requests(20));
+  Finished run = run_of(requests(20));
   run.info.metrics = {"ttft", "tpot", "itl", "e2el"};
   run.info.percentiles = {50, 99, 99.9};
   run.info.metadata = {{"gpu", "none"}};
@@ -121,7 +121,7 @@ TEST(VllmJson, HasItsNamesAndNumbers) {
 }
 
 TEST(SglangLine, IsOneLineWithItsNames) {
-  Run run = run_of(requests(20));
+  Finished run = run_of(requests(20));
   const auto text = sglang_line(run.result, run.info, {});
   ASSERT_TRUE(text) << text.error().message;
   EXPECT_EQ(std::count(text->begin(), text->end(), '\n'), 1);
@@ -144,7 +144,7 @@ void expect_digestible(const Json& json) {
 
 TEST(InferencexJson, HoldsNothingThatItsArithmeticCannotTake) {
   for (const bool bursts : {false, true}) {
-    Run run = run_of(requests(10, bursts));
+    Finished run = run_of(requests(10, bursts));
     run.info.metadata = {{"params", "text"}, {"items", "x"}, {"note", "y"}};
     const auto text = inferencex_json(run.result, run.info, records_of(run));
     ASSERT_TRUE(text) << text.error().message;
@@ -160,7 +160,7 @@ TEST(InferencexJson, HoldsNothingThatItsArithmeticCannotTake) {
 }
 
 TEST(AiperfFiles, PlaceTimesOnTheCalendar) {
-  const Run run = run_of(requests(10));
+  const Finished run = run_of(requests(10));
   const Anchor anchor{at_ms(0), WallTime{Seconds(1796000000)}};
   const Json line = *codec::parse_json(aiperf_line(run.kept[1], anchor, false), "line");
   EXPECT_EQ(line["metadata"]["request_start_ns"], 1796000000'020000000);
@@ -178,7 +178,7 @@ TEST(AiperfFiles, PlaceTimesOnTheCalendar) {
 }
 
 TEST(Csv, HasARowForEachMetric) {
-  const Run run = run_of(requests(10));
+  const Finished run = run_of(requests(10));
   const std::string text = csv(run.result);
   EXPECT_NE(text.find("\nttft,ms,9,50.0,"), std::string::npos) << text;
   EXPECT_NE(text.find("\noutput_tokens,tokens,,90,"), std::string::npos) << text;
@@ -190,7 +190,7 @@ TEST(Csv, HasARowForEachMetric) {
 }
 
 TEST(HtmlReport, NeedsNothingOutsideAndEscapesWhatOthersWrote) {
-  const Run run = run_of(requests(200));
+  const Finished run = run_of(requests(200));
   const std::string page = html_report(run.result, run.info);
   EXPECT_NE(page.find("org/model&lt;1&gt;"), std::string::npos);
   EXPECT_NE(page.find("&lt;b&gt;engine&lt;/b&gt;"), std::string::npos);

@@ -64,8 +64,8 @@ std::string csv(const model::BenchResult& result) {
   for (const auto& [key, d] : result.metrics) {
     const bool ms = key.ends_with("_ms");
     const std::string unit = ms ? "ms" : key == "user_tps" ? "tokens/s" : "tokens";
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", ms ? key.substr(0, key.size() - 3) : key, unit, d.n, number(d.mean), number(d.std), number(d.min),
-                       number(d.p50), number(d.p90), number(d.p95), number(d.p99), number(d.p99_9), number(d.max));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", ms ? key.substr(0, key.size() - 3) : key, unit, d.n, number(d.mean), number(d.std),
+                       number(d.min), number(d.p50), number(d.p90), number(d.p95), number(d.p99), number(d.p99_9), number(d.max));
   }
   return out;
 }

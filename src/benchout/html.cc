@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -53,8 +54,8 @@ footer{margin-top:36px;color:var(--soft);font-size:13px}
 )css";
 
 std::string tile(std::string_view name, double value, std::string_view unit, std::string_view note = {}) {
-  return fmt::format(R"(<div class="card tile"><span>{}</span><b>{}<small>{}</small></b><span>{}</span></div>)", escape_html(name), shown(value), escape_html(unit),
-                     escape_html(note));
+  return fmt::format(R"(<div class="card tile"><span>{}</span><b>{}<small>{}</small></b><span>{}</span></div>)", escape_html(name), shown(value),
+                     escape_html(unit), escape_html(note));
 }
 
 const model::Distribution* metric(const model::BenchResult& result, const std::string& key) {
@@ -113,7 +114,7 @@ std::string cell(const model::Distribution& d, const char* name, double value) {
   if (d.ci99) {
     const auto found = d.ci99->find(name);
     if (found != d.ci99->end() && found->second.size() == 2) {
-      const auto bound = [](const std::optional<double>& value) { return value ? shown(*value) : std::string("?"); };
+      const auto bound = [](const std::optional<double>& end) { return end ? shown(*end) : std::string("?"); };
       interval = fmt::format("<small>{} … {}</small>", bound(found->second[0]), bound(found->second[1]));
     }
   }
@@ -139,7 +140,8 @@ std::string metric_table(const model::BenchResult& result) {
                              Row{"lag_ms", "client lateness"},
                              Row{"rx_delay_ms", "receive delay"}};
   std::string out =
-      "<h2>Latencies</h2><div class=\"card scroll\"><table><tr><th>ms</th><th>n</th><th>mean</th><th>std</th><th>min</th><th>p50</th><th>p90</th><th>p95</th><th>p99</th>"
+      "<h2>Latencies</h2><div class=\"card "
+      "scroll\"><table><tr><th>ms</th><th>n</th><th>mean</th><th>std</th><th>min</th><th>p50</th><th>p90</th><th>p95</th><th>p99</th>"
       "<th>p99.9</th><th>max</th></tr>";
   for (const Row& row : kRows) {
     const model::Distribution* d = metric(result, row.key);
@@ -148,11 +150,13 @@ std::string metric_table(const model::BenchResult& result) {
     if (const auto share = result.details->coalesced_share.find(row.key); share != result.details->coalesced_share.end() && share->second > 0) {
       mark = fmt::format("<small>{:.1f} % coalesced</small>", share->second * 100);
     }
-    out += fmt::format("<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}{}{}{}{}<td>{}</td></tr>", row.name, mark, shown(static_cast<double>(d->n)),
-                       shown(d->mean), shown(d->std), shown(d->min), cell(*d, "p50", d->p50), cell(*d, "p90", d->p90), cell(*d, "p95", d->p95), cell(*d, "p99", d->p99),
-                       cell(*d, "p99_9", d->p99_9), shown(d->max));
+    out += fmt::format("<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>{}{}{}{}{}<td>{}</td></tr>", row.name, mark,
+                       shown(static_cast<double>(d->n)), shown(d->mean), shown(d->std), shown(d->min), cell(*d, "p50", d->p50), cell(*d, "p90", d->p90),
+                       cell(*d, "p95", d->p95), cell(*d, "p99", d->p99), cell(*d, "p99_9", d->p99_9), shown(d->max));
   }
-  return out + "</table></div><p class=\"soft\" style=\"margin-top:8px;font-size:13px\">Small figures: 99 % interval from order statistics; ? where so few values have none.</p>";
+  return out +
+         "</table></div><p class=\"soft\" style=\"margin-top:8px;font-size:13px\">Small figures: 99 % interval from order statistics; ? where so few values "
+         "have none.</p>";
 }
 
 std::string counts_of(const std::map<std::string, std::int64_t>& counts) {
@@ -163,11 +167,13 @@ std::string counts_of(const std::map<std::string, std::int64_t>& counts) {
 
 std::string failures_part(const model::BenchResult& result) {
   if (result.failures.empty()) return {};
-  std::string out = "<h2>Failures</h2><div class=\"card scroll\"><table><tr><th>class</th><th>requests</th><th style=\"text-align:left\">the first one said</th></tr>";
+  std::string out =
+      "<h2>Failures</h2><div class=\"card scroll\"><table><tr><th>class</th><th>requests</th><th style=\"text-align:left\">the first one said</th></tr>";
   for (const auto& [cls, n] : result.failures) {
     const auto example = result.details->failure_examples.find(cls);
     const std::string text = example == result.details->failure_examples.end() ? "" : example->second.substr(0, 600);
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td style=\"text-align:left;white-space:normal\"><code>{}</code></td></tr>", escape_html(cls), n, escape_html(text));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td style=\"text-align:left;white-space:normal\"><code>{}</code></td></tr>", escape_html(cls), n,
+                       escape_html(text));
   }
   return out + "</table></div>";
 }
@@ -175,15 +181,17 @@ std::string failures_part(const model::BenchResult& result) {
 std::string compat_part(const model::BenchResult& result) {
   if (result.details->compat.empty()) return {};
   std::string out =
-      "<h2>What other tools would have printed of the same run</h2><div class=\"card scroll\"><table><tr><th>profile</th><th>TTFT mean</th><th>TTFT p99</th><th>TPOT mean</th>"
+      "<h2>What other tools would have printed of the same run</h2><div class=\"card scroll\"><table><tr><th>profile</th><th>TTFT mean</th><th>TTFT "
+      "p99</th><th>TPOT mean</th>"
       "<th>ITL mean</th><th>latency mean</th><th>output tokens/s</th></tr>";
   const auto row = [&](std::string_view name, const std::map<std::string, model::Distribution>& metrics, double throughput) {
     const auto of = [&](const char* key, double model::Distribution::*member) {
       const auto found = metrics.find(key);
       return found == metrics.end() ? model::kUnknown : found->second.*member;
     };
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", escape_html(name), shown(of("ttft_ms", &model::Distribution::mean)),
-                       shown(of("ttft_ms", &model::Distribution::p99)), shown(of("tpot_ms", &model::Distribution::mean)), shown(of("itl_ms", &model::Distribution::mean)),
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", escape_html(name),
+                       shown(of("ttft_ms", &model::Distribution::mean)), shown(of("ttft_ms", &model::Distribution::p99)),
+                       shown(of("tpot_ms", &model::Distribution::mean)), shown(of("itl_ms", &model::Distribution::mean)),
                        shown(of("e2el_ms", &model::Distribution::mean)), shown(throughput));
   };
   row("pawl (native)", result.metrics, result.output_throughput);
@@ -204,13 +212,13 @@ std::string html_report(const model::BenchResult& original, const RunInfo& info)
   const std::string load = info.request_rate            ? fmt::format("{} requests/s", shown(*info.request_rate))
                            : result.max_concurrency > 0 ? fmt::format("concurrency {}", result.max_concurrency)
                                                         : std::string("open loop");
-  out += fmt::format(
-      "<header><div><h1>{}</h1><p class=\"soft\">{}{} · {} · {} · {} in / {} out · {}</p></div><span class=\"badge {}\">{}</span></header>", escape_html(result.model_id),
-      escape_html(result.url), escape_html(result.endpoint), escape_html(result.backend), escape_html(load), result.isl, result.osl, escape_html(minute_utc(info.date)),
-      escape_html(result.verdict), escape_html(result.verdict));
+  out += fmt::format("<header><div><h1>{}</h1><p class=\"soft\">{}{} · {} · {} · {} in / {} out · {}</p></div><span class=\"badge {}\">{}</span></header>",
+                     escape_html(result.model_id), escape_html(result.url), escape_html(result.endpoint), escape_html(result.backend), escape_html(load),
+                     result.isl, result.osl, escape_html(minute_utc(info.date)), escape_html(result.verdict), escape_html(result.verdict));
   if (!result.reasons.empty()) {
     out += "<ul class=\"reasons\">";
-    for (const model::VerdictReason& reason : result.reasons) out += fmt::format("<li><code>{}</code>{}</li>", escape_html(reason.code), escape_html(reason.text));
+    for (const model::VerdictReason& reason : result.reasons)
+      out += fmt::format("<li><code>{}</code>{}</li>", escape_html(reason.code), escape_html(reason.text));
     out += "</ul>";
   }
   out += "<div class=\"tiles\">";
@@ -220,7 +228,8 @@ std::string html_report(const model::BenchResult& original, const RunInfo& info)
   if (const auto* d = metric(result, "tpot_ms")) out += tile("TPOT p50", d->p50, "ms", fmt::format("p99 {}", shown(d->p99)));
   if (const auto* d = metric(result, "user_tps")) out += tile("Speed of a user, p50", d->p50, "tok/s", fmt::format("p10 {}", shown(d->p10)));
   if (const auto* d = metric(result, "e2el_ms")) out += tile("E2EL p50", d->p50, "ms", fmt::format("p99 {}", shown(d->p99)));
-  if (details.goodput) out += tile("Goodput", details.goodput->good_per_s, "/s", fmt::format("{:.1f} % within the objectives", details.goodput->good_share * 100));
+  if (details.goodput)
+    out += tile("Goodput", details.goodput->good_per_s, "/s", fmt::format("{:.1f} % within the objectives", details.goodput->good_share * 100));
   out += "</div>";
   out += timeline_plots(details.timeline, std::isfinite(details.peak_tokens_per_s));
   out += distribution_plots(result);
@@ -235,10 +244,13 @@ std::string html_report(const model::BenchResult& original, const RunInfo& info)
   fact("input tokens from", counts_of(details.isl_source));
   fact("in flight", fmt::format("{} at most, {} on average", details.peak_in_flight, shown(details.mean_in_flight)));
   if (details.steady) {
-    fact("steady window", fmt::format("{} s to {} s, at least {} in flight: {} requests, {} output tokens/s", shown(details.steady->start_s), shown(details.steady->end_s),
-                                      shown(details.steady->threshold), details.steady->requests, shown(details.steady->output_throughput)));
+    fact("steady window",
+         fmt::format("{} s to {} s, at least {} in flight: {} requests, {} output tokens/s", shown(details.steady->start_s), shown(details.steady->end_s),
+                     shown(details.steady->threshold), details.steady->requests, shown(details.steady->output_throughput)));
   }
-  if (details.cached_tokens) fact("input from the server's cache", fmt::format("{} of {} tokens", shown(static_cast<double>(*details.cached_tokens)), shown(static_cast<double>(result.total_input_tokens))));
+  if (details.cached_tokens)
+    fact("input from the server's cache",
+         fmt::format("{} of {} tokens", shown(static_cast<double>(*details.cached_tokens)), shown(static_cast<double>(result.total_input_tokens))));
   fact("counted", counts_of(result.flags));
   fact("duration", fmt::format("{} s", shown(result.duration_s)));
   fact("seed", fmt::format("{}", result.seed));
@@ -246,11 +258,12 @@ std::string html_report(const model::BenchResult& original, const RunInfo& info)
   if (!details.argv.empty()) fact("command", "<code>" + escape_html(join(details.argv, " ")) + "</code>");
   out += "</dl>";
   if (details.first_request) {
-    out += "<details><summary>The first request as it went out</summary><pre>" + escape_html(details.first_request->head) + escape_html(details.first_request->body.substr(0, 20000)) +
-           "</pre></details>";
+    out += "<details><summary>The first request as it went out</summary><pre>" + escape_html(details.first_request->head) +
+           escape_html(details.first_request->body.substr(0, 20000)) + "</pre></details>";
   }
-  out += fmt::format("</div><footer>pawl bench · definitions {} · percentiles by linear interpolation, none dropped as an outlier</footer></main></body></html>\n",
-                     escape_html(details.definitions));
+  out +=
+      fmt::format("</div><footer>pawl bench · definitions {} · percentiles by linear interpolation, none dropped as an outlier</footer></main></body></html>\n",
+                  escape_html(details.definitions));
   return out;
 }
 

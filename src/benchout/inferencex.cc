@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "benchout/formats.h"
 #include "benchout/tool_json.h"
 

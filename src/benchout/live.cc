@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::int64_t kWindow = 10;  ///< seconds that rates are taken over
 
-std::string rate(double value) { return value >= 1000 ? fmt::format("{:.0f}", value) : value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value); }
+std::string rate(double value) {
+  return value >= 1000 ? fmt::format("{:.0f}", value) : value >= 100 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
 
 std::string duration(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -133,7 +135,8 @@ std::vector<std::string> LiveStatus::lines(const View& view, std::size_t width, 
   if (const auto eta = value("eta_s")) head += paint("2", "  ETA " + duration(*eta));
   out.push_back(std::move(head));
 
-  std::string rates = fmt::format("        {} in flight   {} req/s   {} tok/s", view.in_flight, rate(value("requests_per_s").value_or(0)), rate(value("output_tokens_per_s").value_or(0)));
+  std::string rates = fmt::format("        {} in flight   {} req/s   {} tok/s", view.in_flight, rate(value("requests_per_s").value_or(0)),
+                                  rate(value("output_tokens_per_s").value_or(0)));
   if (failed_ > 0) rates += "   " + paint("31", fmt::format("{} failed", failed_));
   out.push_back(std::move(rates));
 
@@ -145,8 +148,10 @@ std::vector<std::string> LiveStatus::lines(const View& view, std::size_t width, 
     const auto now = value(key);
     out.push_back(fmt::format("        {:<5}{:>10} ms  ", name, now ? fmt::format("{:.1f}", *now) : "–") + paint(code, sparkline(series)));
   };
-  row("TTFT", "ttft_ms", [](const Second& s) { return s.ttft_n > 0 ? std::optional(s.ttft_ms / static_cast<double>(s.ttft_n)) : std::nullopt; }, "33");
-  row("gap", "gap_ms", [](const Second& s) { return s.gap_n > 0 ? std::optional(s.gap_ms / static_cast<double>(s.gap_n)) : std::nullopt; }, "35");
+  row(
+      "TTFT", "ttft_ms", [](const Second& s) { return s.ttft_n > 0 ? std::optional(s.ttft_ms / static_cast<double>(s.ttft_n)) : std::nullopt; }, "33");
+  row(
+      "gap", "gap_ms", [](const Second& s) { return s.gap_n > 0 ? std::optional(s.gap_ms / static_cast<double>(s.gap_n)) : std::nullopt; }, "35");
   return out;
 }
 

@@ -84,8 +84,8 @@ std::string curve_svg(const Curve& curve) {
   const double seconds = static_cast<double>(n) * curve.step_s;
   const double x_step = nice_step(seconds, 6);
   for (double at = 0; n > 1 && at <= static_cast<double>(n - 1) * curve.step_s + 1e-9; at += x_step) {
-    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{} s</text>)", kLeft + kPlotWidth * at / (static_cast<double>(n - 1) * curve.step_s),
-                       kHeight - 8, shown(at));
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{} s</text>)",
+                       kLeft + kPlotWidth * at / (static_cast<double>(n - 1) * curve.step_s), kHeight - 8, shown(at));
   }
   // Pieces without a gap; long runs are thinned to what the width can show, keeping the largest of each group.
   const std::size_t group = std::max<std::size_t>(1, n / 1200);
@@ -110,10 +110,10 @@ std::string curve_svg(const Curve& curve) {
     area += point;
     if (!open_at) open_at = x(i);
     last_x = x(i);
-    if (n == 1) svg += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="var({})"/>)", x(i), y(*value), curve.colour);
+    if (n == 1) svg += fmt::format(R"svg(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="var({})"/>)svg", x(i), y(*value), curve.colour);
   }
   close();
-  svg += fmt::format(R"(<path d="{}" fill="var({})" opacity=".14"/><path d="{}" fill="none" stroke="var({})" stroke-width="1.8" stroke-linejoin="round"/></svg>)", area,
+  svg += fmt::format(R"svg(<path d="{}" fill="var({})" opacity=".14"/><path d="{}" fill="none" stroke="var({})" stroke-width="1.8" stroke-linejoin="round"/></svg>)svg", area,
                      curve.colour, line, curve.colour);
   return svg;
 }
@@ -133,8 +133,8 @@ std::string bars_svg(const Bars& bars) {
   std::string svg = open_svg(bars.unit);
   for (const double share : {0.0, 0.5, 1.0}) {
     const double count = share * static_cast<double>(most);
-    svg += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick" x="{}" y="{:.1f}" text-anchor="end">{:.0f} %</text>)", kLeft,
-                       kWidth - kRight, y(count), y(count), kLeft - 6, y(count) + 3.5, 100 * count / static_cast<double>(total));
+    svg += fmt::format(R"(<line class="grid" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/><text class="tick" x="{}" y="{:.1f}" text-anchor="end">{:.0f} %</text>)",
+                       kLeft, kWidth - kRight, y(count), y(count), kLeft - 6, y(count) + 3.5, 100 * count / static_cast<double>(total));
   }
   const int decades = static_cast<int>(std::ceil(to)) - static_cast<int>(std::floor(from));
   for (int decade = static_cast<int>(std::floor(from)); decade <= static_cast<int>(std::ceil(to)); ++decade) {
@@ -148,7 +148,7 @@ std::string bars_svg(const Bars& bars) {
   for (std::size_t i = 0; i < h.from.size(); ++i) {
     const double left = x(h.from[i]), right = x(h.from[i] * std::pow(10.0, 0.1));
     const double at = y(static_cast<double>(h.counts[i]));
-    svg += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5" fill="var({})"><title>{} – {} {}: {}</title></rect>)", left + 0.7, at,
+    svg += fmt::format(R"svg(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5" fill="var({})"><title>{} – {} {}: {}</title></rect>)svg", left + 0.7, at,
                        std::max(1.0, right - left - 1.4), kTop + kPlotHeight - at, bars.colour, shown(h.from[i]), shown(h.from[i] * std::pow(10.0, 0.1)), bars.unit,
                        h.counts[i]);
   }

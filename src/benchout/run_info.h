@@ -18,14 +18,14 @@ namespace pawl::benchout {
 
 /// What the formats name beside the result.
 struct RunInfo {
-  WallTime date;                       ///< when the run ended
-  std::string label, tag;              ///< free words of the user
-  std::string tokenizer_id;            ///< empty: the model's name
+  WallTime date;             ///< when the run ended
+  std::string label, tag;    ///< free words of the user
+  std::string tokenizer_id;  ///< empty: the model's name
   std::string dataset = "random";
   std::map<std::string, std::string> metadata;  ///< the user's own keys
-  std::optional<double> request_rate;  ///< per second; nothing: as fast as the cap allows
+  std::optional<double> request_rate;           ///< per second; nothing: as fast as the cap allows
   double burstiness = 1;
-  bool trace_rate = false;             ///< arrivals follow a trace
+  bool trace_rate = false;                                  ///< arrivals follow a trace
   std::vector<std::string> metrics{"ttft", "tpot", "itl"};  ///< of the vLLM file: families out of ttft, tpot, itl, e2el
   std::vector<double> percentiles{99};                      ///< of the vLLM file: out of 1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9
   bool detailed = false;                                    ///< with the arrays of every request

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <cmath>
 
 #include "benchout/formats.h"
 #include "benchout/tool_json.h"

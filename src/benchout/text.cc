@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -20,14 +21,19 @@ struct Named {
   const char* key;
   const char* name;
 };
-constexpr std::array kRows{Named{"ttft_ms", "ttft"}, Named{"ttft_sched_ms", "ttft (sched)"}, Named{"ttfa_ms", "ttfa"},         Named{"tpot_ms", "tpot"},
-                           Named{"itl_ms", "itl"},   Named{"gap_ms", "gap"},                 Named{"e2el_ms", "e2el"},         Named{"queue_client_ms", "client queue"},
-                           Named{"connect_ms", "connect"}, Named{"lag_ms", "lag"},           Named{"rx_delay_ms", "rx delay"}};
+constexpr std::array kRows{Named{"ttft_ms", "ttft"},        Named{"ttft_sched_ms", "ttft (sched)"},
+                           Named{"ttfa_ms", "ttfa"},        Named{"tpot_ms", "tpot"},
+                           Named{"itl_ms", "itl"},          Named{"gap_ms", "gap"},
+                           Named{"e2el_ms", "e2el"},        Named{"queue_client_ms", "client queue"},
+                           Named{"connect_ms", "connect"},  Named{"lag_ms", "lag"},
+                           Named{"rx_delay_ms", "rx delay"}};
 
 bool has_few(const model::Distribution& d, const char* name) { return d.few && std::find(d.few->begin(), d.few->end(), name) != d.few->end(); }
 
 /// A percentile that so few values do not support carries a mark.
-std::string marked(const model::Distribution& d, const char* name, double value) { return number(value) + (std::isfinite(value) && has_few(d, name) ? "~" : " "); }
+std::string marked(const model::Distribution& d, const char* name, double value) {
+  return number(value) + (std::isfinite(value) && has_few(d, name) ? "~" : " ");
+}
 
 }  // namespace
 
@@ -47,7 +53,8 @@ std::string text_report(const model::BenchResult& r) {
   if (r.details && r.details->goodput) {
     std::string terms;
     for (const auto& [metric, bound] : r.details->goodput->slo) terms += fmt::format("{}{} ≤ {}", terms.empty() ? "" : ", ", metric, bound);
-    out += fmt::format("  goodput/s         {} ({} % of all within {})\n", number(r.details->goodput->good_per_s), number(r.details->goodput->good_share * 100, 1), terms);
+    out += fmt::format("  goodput/s         {} ({} % of all within {})\n", number(r.details->goodput->good_per_s),
+                       number(r.details->goodput->good_share * 100, 1), terms);
   }
   out += fmt::format("\n  {:<13}{:>8}{:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "ms", "n", "mean", "p50", "p90", "p99", "p99.9", "max");
   bool few = false;
@@ -62,13 +69,14 @@ std::string text_report(const model::BenchResult& r) {
   if (few) out += "  ~ too few values for a claim of two decimals at 99 %\n";
   if (r.details) {
     const auto itl = r.details->coalesced_share.find("itl_ms");
-    if (itl != r.details->coalesced_share.end() && itl->second > 0) out += fmt::format("  {:.1f} % of the itl samples end at an event that shared its read\n", itl->second * 100);
+    if (itl != r.details->coalesced_share.end() && itl->second > 0)
+      out += fmt::format("  {:.1f} % of the itl samples end at an event that shared its read\n", itl->second * 100);
     if (r.details->peak_in_flight > 0) {
       out += fmt::format("\n  in flight         {} at most, {} on average\n", r.details->peak_in_flight, number(r.details->mean_in_flight, 1));
     }
     if (r.details->steady) {
-      out += fmt::format("  steady window     {} to {} s: {} requests, {} output tokens/s\n", number(r.details->steady->start_s, 1), number(r.details->steady->end_s, 1),
-                         r.details->steady->requests, number(r.details->steady->output_throughput));
+      out += fmt::format("  steady window     {} to {} s: {} requests, {} output tokens/s\n", number(r.details->steady->start_s, 1),
+                         number(r.details->steady->end_s, 1), r.details->steady->requests, number(r.details->steady->output_throughput));
     }
   }
   if (!r.osl_source.empty()) out += fmt::format("\n  token counts      {}\n", join_counts(r.osl_source));
@@ -117,7 +125,8 @@ std::string text_comparison(const model::BenchResult& a, const model::BenchResul
   out += fmt::format("\n  {:<30}{:>14}{:>14}{:>11}  {}\n", "", "A", "B", "change", "99 % intervals");
   for (const MetricChange& change : changes(a, b)) {
     const std::string name = change.statistic == "total" ? change.metric : change.metric + " " + change.statistic;
-    out += fmt::format("  {:<30}{:>14}{:>14}{:>11}  {}\n", name, number(change.a), number(change.b), change.change_pct ? fmt::format("{:+.1f} %", *change.change_pct) : "-",
+    out += fmt::format("  {:<30}{:>14}{:>14}{:>11}  {}\n", name, number(change.a), number(change.b),
+                       change.change_pct ? fmt::format("{:+.1f} %", *change.change_pct) : "-",
                        change.intervals_apart ? (*change.intervals_apart ? "apart" : "overlap") : "");
   }
   return out;

@@ -18,8 +18,8 @@ namespace pawl::benchout {
 struct MetricChange {
   std::string metric, statistic;  ///< "ttft_ms", "p50"
   double a = 0, b = 0;
-  std::optional<double> change_pct;      ///< absent when a is 0 or unknown
-  std::optional<bool> intervals_apart;   ///< absent where one has no interval
+  std::optional<double> change_pct;     ///< absent when a is 0 or unknown
+  std::optional<bool> intervals_apart;  ///< absent where one has no interval
 };
 [[nodiscard]] std::vector<MetricChange> changes(const model::BenchResult& a, const model::BenchResult& b);
 

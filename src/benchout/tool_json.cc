@@ -19,9 +19,9 @@ double percentile_of(const model::Distribution& d, double p) {
     double p;
     double model::Distribution::*member;
   };
-  constexpr std::array kAll{Named{1, &model::Distribution::p1},   Named{5, &model::Distribution::p5},   Named{10, &model::Distribution::p10},
-                            Named{25, &model::Distribution::p25}, Named{50, &model::Distribution::p50}, Named{75, &model::Distribution::p75},
-                            Named{90, &model::Distribution::p90}, Named{95, &model::Distribution::p95}, Named{99, &model::Distribution::p99},
+  constexpr std::array kAll{Named{1, &model::Distribution::p1},      Named{5, &model::Distribution::p5},   Named{10, &model::Distribution::p10},
+                            Named{25, &model::Distribution::p25},    Named{50, &model::Distribution::p50}, Named{75, &model::Distribution::p75},
+                            Named{90, &model::Distribution::p90},    Named{95, &model::Distribution::p95}, Named{99, &model::Distribution::p99},
                             Named{99.9, &model::Distribution::p99_9}};
   for (const Named& named : kAll) {
     if (named.p == p) return d.*named.member;
@@ -39,7 +39,8 @@ Result<const model::BenchCompat*> compat_of(const model::BenchResult& result, co
     const auto found = result.details->compat.find(profile);
     if (found != result.details->compat.end()) return &found->second;
   }
-  return bad_input(fmt::format("this result does not hold the numbers of profile {}", profile), "make it from the records of the run: `pawl bench show RECORDS`");
+  return bad_input(fmt::format("this result does not hold the numbers of profile {}", profile),
+                   "make it from the records of the run: `pawl bench show RECORDS`");
 }
 
 Json or_zero(double value) { return std::isfinite(value) ? Json(value) : Json(0.0); }

@@ -29,8 +29,8 @@ struct LoadRequest {
   std::shared_ptr<const workload::Workload> workload;  ///< where prompts come from; empty: random ones of the five fields above
   bool ignore_eos = true;
   double request_timeout_s = 600;
-  std::optional<std::string> bearer;  ///< sent, never logged or stored
-  double failure_share_max = 0.05;    ///< above: verdict INVALID
+  std::optional<std::string> bearer;         ///< sent, never logged or stored
+  double failure_share_max = 0.05;           ///< above: verdict INVALID
   measure::RunObserver* observer = nullptr;  ///< gets every measured record as it ends; must outlive the run
 };
 

@@ -212,8 +212,8 @@ TEST(SummaryMerge, OfWorkersEqualsASingleThread) {
       ASSERT_TRUE(right.contains(key));
       const model::Distribution& e = right.at(key);
       EXPECT_EQ(d.n, e.n);
-      for (const auto member : {&model::Distribution::mean, &model::Distribution::std, &model::Distribution::min, &model::Distribution::p50, &model::Distribution::p90,
-                                &model::Distribution::p99, &model::Distribution::p99_9, &model::Distribution::max}) {
+      for (const auto member : {&model::Distribution::mean, &model::Distribution::std, &model::Distribution::min, &model::Distribution::p50,
+                                &model::Distribution::p90, &model::Distribution::p99, &model::Distribution::p99_9, &model::Distribution::max}) {
         EXPECT_TRUE(same(d.*member, e.*member)) << d.*member << " " << e.*member;
       }
     }
@@ -230,9 +230,10 @@ TEST(SummaryMerge, OfWorkersEqualsASingleThread) {
 
 class MemorySpill final : public Spill {
  public:
-  Status append(std::span<const std::byte> bytes) override {
+  Result<std::uint64_t> append(std::span<const std::byte> bytes) override {
+    const std::uint64_t offset = store.size();
     store.insert(store.end(), bytes.begin(), bytes.end());
-    return {};
+    return offset;
   }
   Status read(std::uint64_t offset, std::span<std::byte> into) const override {
     if (offset + into.size() > store.size()) return internal_error("past the end");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure/record.h"
+#include "measure/request_metrics.h"
 #include "measure/samples.h"
 #include "model/bench_details.h"
 

@@ -70,11 +70,11 @@ void RequestTable::finish_block() {
   }
   block_.clear();
   if (spill_ != nullptr && spill_works_ && kept_.size() >= kKeptBlocks) {
-    spill_works_ = spill_->append(std::as_bytes(std::span<const double>(by_column))).has_value();
-    if (spill_works_) {
-      ++spilled_blocks_;
+    if (const auto offset = spill_->append(std::as_bytes(std::span<const double>(by_column)))) {
+      spilled_.push_back(*offset);
       return;
     }
+    spill_works_ = false;
   }
   kept_.push_back(std::move(by_column));
 }
@@ -97,8 +97,8 @@ void RequestTable::merge(const RequestTable& other) {
   };
   for (const auto& block : other.kept_) add_block(block);
   std::vector<double> block(kBlockRows * columns_);
-  for (std::uint64_t i = 0; i < other.spilled_blocks_; ++i) {
-    const bool read = other.spill_->read(i * block.size() * sizeof(double), std::as_writable_bytes(std::span<double>(block))).has_value();
+  for (const std::uint64_t offset : other.spilled_) {
+    const bool read = other.spill_->read(offset, std::as_writable_bytes(std::span<double>(block))).has_value();
     if (read) {
       add_block(block);
     } else {
@@ -115,8 +115,8 @@ std::vector<double> RequestTable::column(std::size_t index) const {
     out.insert(out.end(), block.begin() + static_cast<std::ptrdiff_t>(index * kBlockRows),
                block.begin() + static_cast<std::ptrdiff_t>((index + 1) * kBlockRows));
   std::vector<double> part(kBlockRows);
-  for (std::uint64_t i = 0; i < spilled_blocks_; ++i) {
-    const std::uint64_t offset = (i * columns_ + index) * kBlockRows * sizeof(double);
+  for (const std::uint64_t start : spilled_) {
+    const std::uint64_t offset = start + index * kBlockRows * sizeof(double);
     if (!spill_->read(offset, std::as_writable_bytes(std::span<double>(part)))) {
       damaged_ = true;
       std::ranges::fill(part, std::numeric_limits<double>::quiet_NaN());

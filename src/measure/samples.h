@@ -37,11 +37,11 @@ class SampleSet {
 };
 
 /// Where rows go that memory should not hold: append-only bytes, read back by offset. Implemented by the load generator
-/// over an unlinked temporary file. May fail; then the rows stay in memory.
+/// over an unlinked temporary file. May fail; then the rows stay in memory. One serves several tables of a thread.
 class Spill {
  public:
   virtual ~Spill() = default;
-  virtual Status append(std::span<const std::byte> bytes) = 0;
+  virtual Result<std::uint64_t> append(std::span<const std::byte> bytes) = 0;  ///< gives the offset
   virtual Status read(std::uint64_t offset, std::span<std::byte> into) const = 0;
 };
 
@@ -76,7 +76,7 @@ class RequestTable {
   std::int64_t rows_ = 0;
   std::vector<double> block_;              ///< the newest rows, row after row
   std::vector<std::vector<double>> kept_;  ///< full blocks in memory, column after column
-  std::uint64_t spilled_blocks_ = 0;       ///< full blocks in the spill,
+  std::vector<std::uint64_t> spilled_;     ///< offsets of the full blocks in the spill
 };
 
 }  // namespace pawl::measure

@@ -62,8 +62,8 @@ Summary::Summary(SummaryOptions options, MonoTime origin)
     : options_(std::move(options)),
       origin_(origin),
       ok_(kRequestMetrics.size(), options_.spill),
-      partial_(kPartialColumns, nullptr),
-      spans_(kSpanColumns, nullptr) {
+      partial_(kPartialColumns, options_.spill),
+      spans_(kSpanColumns, options_.spill) {
   for (const Profile profile : options_.profiles) profiles_.emplace_back(profile, options_.chat);
 }
 
