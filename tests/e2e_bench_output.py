@@ -1,17 +1,15 @@
 """What `pawl bench` makes of a run: formats, records, report, the numbers of other tools, show and compare. The upstream
 processing script of InferenceX runs on our file where ../shared holds it."""
+import contextlib
 import json
 import math
 import os
 import pty
 import re
-import select
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
-from pawl_e2e import ENV, PAWL, ROOT, prove, scratch
+from pawl_e2e import ENV, PAWL, ROOT, free_port, get, prove, running, scratch, wait_for
 
 
 
@@ -19,17 +17,11 @@ def bench(*args, **kwargs):
     return subprocess.run([str(PAWL), "bench", *map(str, args)], capture_output=True, text=True, timeout=120, env=ENV, **kwargs)
 
 
-with scratch() as tmp:
-    log = open(tmp / "twin.log", "w+")
-    twin = subprocess.Popen([str(PAWL), "twin", "--profile", "generic-new", "--port", "0", "--tp", "4", "--served-model-name", "demo"], stdout=log, stderr=log, env=ENV)
-    url = None
-    for _ in range(200):
-        found = re.search(r"(?:http://)?127\.0\.0\.1:(\d+)", Path(tmp / "twin.log").read_text())
-        if found:
-            url = f"http://127.0.0.1:{found[1]}"
-            break
-        select.select([], [], [], 0.05)
-    assert url, Path(tmp / "twin.log").read_text()
+with scratch() as tmp, contextlib.ExitStack() as stack:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    twin = stack.enter_context(running(tmp / "pawl", "twin", "--port", port, "--profile", "generic-new", "--tp", "4", "--served-model-name", "demo", log=tmp / "twin.log"))
+    wait_for("the twin to be healthy", lambda: get(f"{url}/health")[0] == 200 or twin.poll() is not None, 30)
     load = ["--url", url, "--model", "demo", "--concurrency", 4, "--isl", 64, "--osl", 16, "--requests", 20]
 
     def one_run_gives_every_format():
@@ -130,9 +122,5 @@ with scratch() as tmp:
             assert "in flight" in text and "TTFT" in text and "\033[2K" in text, text[-400:]
             assert ("\033[36m" in text) == colour, text[-400:]
 
-    try:
-        prove(one_run_gives_every_format, inferencex_processing_takes_our_file, records_give_the_same_numbers_again, a_result_is_shown_and_compared,
-              bad_words_are_refused_before_anything_is_sent, progress_as_json_has_numbers, a_terminal_is_drawn_over_and_no_color_is_respected)
-    finally:
-        twin.send_signal(signal.SIGTERM)
-        twin.wait(10)
+    prove(one_run_gives_every_format, inferencex_processing_takes_our_file, records_give_the_same_numbers_again, a_result_is_shown_and_compared,
+          bad_words_are_refused_before_anything_is_sent, progress_as_json_has_numbers, a_terminal_is_drawn_over_and_no_color_is_respected)

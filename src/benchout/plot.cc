@@ -113,8 +113,9 @@ std::string curve_svg(const Curve& curve) {
     if (n == 1) svg += fmt::format(R"svg(<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="var({})"/>)svg", x(i), y(*value), curve.colour);
   }
   close();
-  svg += fmt::format(R"svg(<path d="{}" fill="var({})" opacity=".14"/><path d="{}" fill="none" stroke="var({})" stroke-width="1.8" stroke-linejoin="round"/></svg>)svg", area,
-                     curve.colour, line, curve.colour);
+  svg += fmt::format(
+      R"svg(<path d="{}" fill="var({})" opacity=".14"/><path d="{}" fill="none" stroke="var({})" stroke-width="1.8" stroke-linejoin="round"/></svg>)svg", area,
+      curve.colour, line, curve.colour);
   return svg;
 }
 
@@ -148,9 +149,9 @@ std::string bars_svg(const Bars& bars) {
   for (std::size_t i = 0; i < h.from.size(); ++i) {
     const double left = x(h.from[i]), right = x(h.from[i] * std::pow(10.0, 0.1));
     const double at = y(static_cast<double>(h.counts[i]));
-    svg += fmt::format(R"svg(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5" fill="var({})"><title>{} – {} {}: {}</title></rect>)svg", left + 0.7, at,
-                       std::max(1.0, right - left - 1.4), kTop + kPlotHeight - at, bars.colour, shown(h.from[i]), shown(h.from[i] * std::pow(10.0, 0.1)), bars.unit,
-                       h.counts[i]);
+    svg += fmt::format(R"svg(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="1.5" fill="var({})"><title>{} – {} {}: {}</title></rect>)svg",
+                       left + 0.7, at, std::max(1.0, right - left - 1.4), kTop + kPlotHeight - at, bars.colour, shown(h.from[i]),
+                       shown(h.from[i] * std::pow(10.0, 0.1)), bars.unit, h.counts[i]);
   }
   double free_from = kLeft;
   for (const auto& [name, value] : bars.marks) {

@@ -41,7 +41,10 @@ template <class T>
   } else if constexpr (detail::IsOptional<T>::value) {
     return schema_part<typename T::value_type>();
   } else if constexpr (detail::IsVector<T>::value) {
-    return {{"type", "array"}, {"items", schema_part<typename T::value_type>()}};
+    // A list keeps a place for what is absent: null.
+    Json items = schema_part<typename T::value_type>();
+    if constexpr (detail::IsOptional<typename T::value_type>::value) items = {{"anyOf", Json::array({std::move(items), {{"type", "null"}}})}};
+    return {{"type", "array"}, {"items", std::move(items)}};
   } else if constexpr (detail::IsMap<T>::value) {
     return {{"type", "object"}, {"additionalProperties", schema_part<typename T::mapped_type>()}};
   } else {
