@@ -49,12 +49,12 @@ PlannedRequest RequestBuilder::build(Phase phase, std::int64_t index) const {
   planned.record.session = prompt.session;
   planned.record.turn = prompt.turn;
   planned.record.phase = phase;
+  planned.record.id = fmt::format("pawl-{}-{}-{}", load_.seed, phase == Phase::kWarmup ? "w" : "m", index);
 
   std::string body;
   body.reserve(prompt.ids.size() * 7 + prompt.text.size() + 512);
   backend_->write_body(prompt, options_, body);
-  planned.bytes = fmt::format("{}X-Request-Id: pawl-{}-{}-{}\r\nContent-Length: {}\r\n\r\n{}", head_start_, load_.seed, phase == Phase::kWarmup ? "w" : "m",
-                              index, body.size(), body);
+  planned.bytes = fmt::format("{}X-Request-Id: {}\r\nContent-Length: {}\r\n\r\n{}", head_start_, planned.record.id, body.size(), body);
   return planned;
 }
 
