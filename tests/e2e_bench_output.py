@@ -98,7 +98,7 @@ with scratch() as tmp, contextlib.ExitStack() as stack:
         assert done.returncode == 3 and "neither a result nor the records" in done.stderr, done.stderr
 
     def progress_as_json_has_numbers():
-        done = bench(*load[:-1], 400, "--progress", "json", "--json")
+        done = bench(*load[:-1], 150, "--progress", "json", "--json")
         lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
         assert any("output_tokens_per_s" in line and "in_flight" in line for line in lines), done.stderr[-500:]
 
@@ -106,7 +106,7 @@ with scratch() as tmp, contextlib.ExitStack() as stack:
         for colour in (True, False):
             master, slave = pty.openpty()
             env = {key: value for key, value in ENV.items() if key != "NO_COLOR"} | {"TERM": "xterm"} | ({} if colour else {"NO_COLOR": "1"})
-            process = subprocess.Popen([str(PAWL), "bench", *map(str, load[:-1]), "400"], stdout=subprocess.DEVNULL, stderr=slave, env=env)
+            process = subprocess.Popen([str(PAWL), "bench", *map(str, load[:-1]), "150"], stdout=subprocess.DEVNULL, stderr=slave, env=env)
             os.close(slave)
             seen = b""
             while True:
