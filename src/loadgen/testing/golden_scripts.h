@@ -203,9 +203,12 @@ inline void add_common(const std::string& backend, std::vector<Script>& out) {
     const std::string event = d.event("\xF0\x9F\x98\x80", 1);
     const std::string all = chunk(event);
     const std::size_t in_chunk = all.find('\xF0');
-    Script& s = add(
-        13, "a character of four bytes over three reads",
-        {{40, kHead + all.substr(0, in_chunk + 1)}, {50, all.substr(in_chunk + 1, 2)}, {60, all.substr(in_chunk + 3)}, {70, chunk(d.end(1)) + "0\r\n\r\n"}});
+    const std::string end = d.end(1);
+    Script& s = add(13, "a character of four bytes over three reads",
+                    {{40, kHead + all.substr(0, in_chunk + 1)},
+                     {50, all.substr(in_chunk + 1, 2)},
+                     {60, all.substr(in_chunk + 3)},
+                     {70, (end.empty() ? "" : chunk(end)) + "0\r\n\r\n"}});
     good(s, 1, 1);
     s.ttft_ms = 60;
     s.no_tpot = true;
@@ -242,7 +245,10 @@ inline void add_common(const std::string& backend, std::vector<Script>& out) {
   }
   {
     Dialect d(backend);
-    Script& s = add(19, "all token events in one read", chunked({{80, d.event("a", 1) + d.event("b", 2) + d.event("c", 3)}, {81, d.end(3)}}));
+    std::string three = d.event("a", 1);  // one after the other: cumulative text grows with each
+    three += d.event("b", 2);
+    three += d.event("c", 3);
+    Script& s = add(19, "all token events in one read", chunked({{80, three}, {81, d.end(3)}}));
     good(s, 3, 3);
     s.ttft_ms = 80;
     s.e2el_ms = 80;
@@ -347,8 +353,9 @@ inline void add_common(const std::string& backend, std::vector<Script>& out) {
   }
   {
     Dialect d(backend);
-    Script& s = add(37, "two of four token events in one read",
-                    chunked({{100, d.event("A", 1) + d.event("B", 2)}, {180, d.event("C", 3)}, {200, d.event("D", 4)}, {201, d.end(4)}}));
+    std::string two = d.event("A", 1);
+    two += d.event("B", 2);
+    Script& s = add(37, "two of four token events in one read", chunked({{100, two}, {180, d.event("C", 3)}, {200, d.event("D", 4)}, {201, d.end(4)}}));
     s.asked_output = 4;
     good(s, 4, 4);
     s.gaps_ms = {{0, 80, 20}};
