@@ -142,7 +142,7 @@ std::string bars_svg(const Bars& bars) {
     for (const double factor : {1.0, 2.0, 5.0}) {
       if (decades > 3 && factor != 1.0) continue;
       const double value = factor * std::pow(10.0, decade);
-      if (std::log10(value) < from || std::log10(value) > to) continue;
+      if (std::log10(value) < from || std::log10(value) > to - 0.05 * (to - from)) continue;  // a label at the very edge would be cut
       svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{} {}</text>)", x(value), kHeight - 8, shown(value), bars.unit);
     }
   }

@@ -118,9 +118,9 @@ model::Distribution describe_histogram(const stats::LogHistogram& nanos, bool we
 
 model::BenchHistogram plot_buckets(const std::function<void(const std::function<void(double, std::int64_t)>&)>& each) {
   std::map<int, std::int64_t> counts;
-  constexpr int kLowest = -60;  // 1e-6: what is below, 0 included, goes in here
+  constexpr int kLowest = -30;  // 0.001: what is below, 0 included, goes in here
   each([&](double value, std::int64_t n) {
-    counts[value > 1e-6 ? std::max(kLowest, static_cast<int>(std::floor(std::log10(value) * 10 + 1e-9))) : kLowest] += n;
+    counts[value > 1e-3 ? std::max(kLowest, static_cast<int>(std::floor(std::log10(value) * 10 + 1e-9))) : kLowest] += n;
   });
   model::BenchHistogram out;
   for (const auto& [exponent, n] : counts) {

@@ -138,12 +138,15 @@ void Summary::add_events(const RequestRecord& record) {
   if (metrics_.token_events == 0) return;
   // Where the server does not say which event had how many, the tokens are spread evenly: only the steady window uses it.
   const double evenly = static_cast<double>(output_tokens(record).count) / static_cast<double>(metrics_.token_events);
+  // As many events as tokens leave one for each, where none says (as in `compute`).
+  const bool one_each = metrics_.k_residual == 0 && output_tokens(record).count == metrics_.token_events;
   std::optional<MonoTime> before;
   for (const StreamEvent& event : record.events) {
     if (!event.is(kToken)) continue;
     Second& second = second_of(event.at);
     ++second.token_events;
-    const auto k = event.tokens();
+    auto k = event.tokens();
+    if (!k && one_each) k = 1;
     second.tokens += k.value_or(0);
     if (before) {
       second.gap_sum += millis_of(event.at - *before);
@@ -204,9 +207,7 @@ void Summary::add_ok(const RequestRecord& record) {
     if (*cached > 0) ++flags_["cached_input"];
     if (prompt_was_cached(record, input)) ++flags_["cached_prompt"];
   }
-  for (const StreamEvent& event : record.events) {
-    if (event.is(kToken) && !event.tokens()) every_event_counted_ = false;
-  }
+  if (metrics_.token_events > 0 && !metrics_.k_residual) every_event_counted_ = false;
 }
 
 void Summary::add_partial(const RequestRecord& record) {
