@@ -35,6 +35,7 @@ class Client:
     name = ""
     version = ""
     tls = False  # can talk TLS to a server whose certificate nobody knows
+    regimes = None  # those that --full measures it in; None: all
 
     def missing(self):
         """Why it cannot run here; nothing if it can."""
@@ -218,6 +219,7 @@ class Aiperf(Client):
 class Guidellm(Client):
     name = "guidellm"
     version = "0.8.1"
+    regimes = "A"  # overloaded there already: one is enough
 
     def __init__(self):
         self.binary = RIVALS / "guidellm/bin/guidellm"

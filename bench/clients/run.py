@@ -327,6 +327,8 @@ def main():
             for name in names:
                 if run <= done.get((regime, name, options.tls), 0):
                     continue
+                if not options.regimes and clients[name].regimes and regime not in clients[name].regimes:
+                    continue
                 print(f"run {run} of {runs}, {regime}, {name} … ", end="", flush=True)
                 begun = time.monotonic()
                 row = measure(regime, clients[name], options, options.rounds or (QUICK_ROUNDS if options.quick else None))
