@@ -13,6 +13,9 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(ARCHIVE REQUIRED IMPORTED_TARGET libarchive)
 pkg_check_modules(MD4C REQUIRED IMPORTED_TARGET md4c-html)
 pkg_check_modules(TREE_SITTER REQUIRED IMPORTED_TARGET tree-sitter)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+find_library(PAWL_SENTENCEPIECE sentencepiece REQUIRED)  # its .pc file also names the training library
 find_path(PAWL_BOOST_INCLUDE boost/beast.hpp REQUIRED)
 
 # The Python grammar: generated C of an npm package, compiled here (tools/grammar.sh says where it comes from).
@@ -57,6 +60,12 @@ add_library(ext_md4c INTERFACE)
 target_link_libraries(ext_md4c INTERFACE PkgConfig::MD4C)
 add_library(ext_python_grammar INTERFACE)
 target_link_libraries(ext_python_grammar INTERFACE pawl_python_grammar PkgConfig::TREE_SITTER)
+add_library(ext_zlib INTERFACE)
+target_link_libraries(ext_zlib INTERFACE PkgConfig::ZLIB)
+add_library(ext_utf8proc INTERFACE)
+target_link_libraries(ext_utf8proc INTERFACE PkgConfig::UTF8PROC)
+add_library(ext_sentencepiece INTERFACE)
+target_link_libraries(ext_sentencepiece INTERFACE ${PAWL_SENTENCEPIECE})
 add_library(ext_threads INTERFACE)
 target_link_libraries(ext_threads INTERFACE Threads::Threads)
 

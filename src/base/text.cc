@@ -35,8 +35,11 @@ std::string_view trim(std::string_view text) {
 
 std::string replace_all(std::string text, std::string_view from, std::string_view to) {
   if (from.empty()) return text;
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
-  return text;
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find(from, done)) != std::string::npos; done = at + from.size()) out.append(text, done, at - done).append(to);
+  if (done == 0) return text;
+  return out.append(text, done);
 }
 
 std::optional<std::int64_t> parse_int(std::string_view text) {
