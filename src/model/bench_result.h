@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/bench_data_set.h"
 #include "model/bench_details.h"
 #include "model/distribution.h"
 
@@ -49,11 +50,12 @@ struct BenchResult {
   std::map<std::string, std::int64_t> flags;  ///< counted oddities: coalesced_events, no_done, osl_mismatch…
   std::string verdict;                        ///< VALID, SUSPECT, INVALID
   std::vector<VerdictReason> reasons;
-  std::optional<BenchDetails> details;  ///< what only reports and other tools need
+  std::optional<BenchDataSet> workload;  ///< what was asked; absent where a job gave lengths alone
+  std::optional<BenchDetails> details;   ///< what only reports and other tools need
 };
 BOOST_DESCRIBE_STRUCT(BenchResult, (),
                       (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock, started_unix_s,
                        ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source, request_throughput, output_throughput,
-                       total_token_throughput, metrics, flags, verdict, reasons, details))
+                       total_token_throughput, metrics, flags, verdict, reasons, workload, details))
 
 }  // namespace pawl::model
