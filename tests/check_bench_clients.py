@@ -1,6 +1,7 @@
 """bench/clients: files of stamps are read as written down, and errors against the truth are computed as its README says."""
 import json
 import struct
+import subprocess
 import sys
 
 from pawl_e2e import ROOT, prove, scratch
@@ -118,9 +119,27 @@ with scratch() as tmp:
         pages.write_between(page, "t", "\nnew\n")
         assert page.read_text() == "a\n<!-- t -->\nnew\n<!-- end of t -->\nb\n"
 
+    def server_and_bare_loop_write_down_the_same_events():
+        tools = [ROOT / "build/release/bin" / name for name in ("stamp_server", "bare_loop")]
+        if not all(tool.exists() for tool in tools):
+            print("  not checked: stamp_server and bare_loop are not built (cmake --build build/release --target stamp_server bare_loop)")
+            return
+        for one_tick, client in (([], ["--stamps", "user"]), (["--one-tick"], ["--stamps", "kernel", "--gather-us", "1000"])):
+            server = subprocess.Popen([tools[0], "--itl-ms", "2", "--ttft-ms", "10", "--truth", tmp / "t.stamps", *one_tick], stdout=subprocess.PIPE, text=True)
+            port = server.stdout.readline().rsplit(":", 1)[1].strip()
+            subprocess.run([tools[1], "--port", port, "--streams", "8", "--requests", "20", "--tokens", "6", "--output", tmp / "c.stamps", *client],
+                           check=True, capture_output=True, timeout=60)
+            server.terminate()
+            assert server.wait(30) == 0
+            (meta, truth), (_, said) = stamps.read(tmp / "t.stamps"), stamps.read(tmp / "c.stamps")
+            assert (meta["requests"], meta["events"], meta["peak_streams"], meta["one_tick"]) == (20, 120, 8, bool(one_tick)), meta
+            got = stamps.compare(truth, [stamps.Said(("name", str(n)), r.ttft_ms, r.gaps_ms) for n, r in said.items()], 8)
+            assert (got["joined"], got["unmatched"], got["gap_lists_of_other_length"]) == (20, 0, 0), got
+            assert all(len(r.events) == 6 and sorted(r.events) == r.events and r.start <= r.events[0] and r.done >= r.events[-1] for r in truth.values())
+
     def quantiles_are_those_of_numpy():
         assert stamps.quantile([4, 1, 3, 2], 0.5) == 2.5 and stamps.quantile([], 0.5) is None and stamps.quantile([7], 0.99) == 7
 
     prove(two_requests_with_long_and_short_names, a_broken_file_is_refused, errors_are_signed_in_the_mean_and_absolute_in_the_tail,
           load_counts_answers_in_work_after_the_opening, the_witness_reads_requests_and_events_from_packets, targets_name_what_does_not_hold,
-          tables_go_between_the_marks_of_a_page, quantiles_are_those_of_numpy)
+          tables_go_between_the_marks_of_a_page, server_and_bare_loop_write_down_the_same_events, quantiles_are_those_of_numpy)
