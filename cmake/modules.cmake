@@ -133,7 +133,7 @@ pawl_module(http      LEVEL 30 USES base io EXTERNAL boost curl threads)
 pawl_module(exec      LEVEL 30 USES base io codec model domain)
 pawl_module(registry  LEVEL 32 USES base io codec model domain images http EXTERNAL archive)
 pawl_module(store     LEVEL 30 USES base io codec model EXTERNAL sqlite)
-pawl_module(loadgen   LEVEL 30 USES base io codec model stats wire measure workload backend)
+pawl_module(loadgen   LEVEL 30 USES base io codec model stats wire measure workload backend EXTERNAL tls threads)
 # ── L4 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(evals     LEVEL 40 USES base io codec model stats http)
 pawl_module(forge     LEVEL 40 USES base io codec model domain store EXTERNAL git2)

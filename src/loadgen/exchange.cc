@@ -1,37 +1,71 @@
 #include "loadgen/exchange.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
 
 namespace pawl::loadgen {
+
+using measure::Outcome;
+using measure::RequestRecord;
+
 namespace {
 
 constexpr std::size_t kKeptBytes = 4096;
 constexpr std::size_t kJsonLimit = 64u << 20;
+constexpr std::size_t kErrorBodyLimit = 1u << 20;  ///< of an answer that has failed already: more of it tells nothing
 
 bool contains(std::optional<std::string_view> value, std::string_view part) { return value && value->find(part) != std::string_view::npos; }
 
+std::uint32_t saturated(Nanos late) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(late.count(), 0, std::numeric_limits<std::uint32_t>::max())); }
+
 }  // namespace
 
-std::size_t Exchange::on_bytes(std::string_view bytes, MonoTime at) {
-  record_.bytes += static_cast<std::int64_t>(bytes.size());
-  std::string body;
-  const auto taken = http_.feed(bytes, body);
-  if (!head_seen_ && http_.head_complete()) on_head(at);
-  if (!body.empty() && !over()) on_body(body, at);
-  if (over()) return bytes.size();
-  if (!taken) {
-    record_.end = at;
-    record_.fail("frame", taken.error().message);
-    return bytes.size();
+void Exchange::begin(const backend::Backend& backend, const backend::ReadOptions& options, RequestRecord record) {
+  record_ = std::move(record);
+  tokens_.emplace(backend, options);
+  http_.reset();
+  sse_.reset();
+  body_ = Body::kUnknown;
+  head_seen_ = false;
+  reusable_ = true;
+  body_bytes_ = 0;
+  first_bytes_.clear();
+  json_ = {};
+}
+
+void Exchange::prefetch() const {
+  constexpr std::size_t kLine = 64;
+  const auto lines = [](const void* from, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(static_cast<const char*>(from) + i * kLine);
+  };
+  lines(&http_, 2);
+  lines(&sse_, 3);
+  lines(&tokens_, 2);
+  lines(&record_.first_event, 3);  // the moments, and the list of events behind them
+}
+
+std::size_t Exchange::on_bytes(std::string_view bytes, MonoTime at, Nanos late) {
+  const std::size_t size = bytes.size();
+  record_.bytes += static_cast<std::int64_t>(size);
+  while (!over() && !bytes.empty()) {
+    std::string_view piece;
+    Status framed = http_.next(bytes, piece);
+    if (!head_seen_ && http_.head_complete()) on_head(at);
+    if (!over() && !piece.empty()) on_body(piece, at, late);
+    if (over()) break;
+    if (!framed) {
+      give_up("frame", std::move(framed).error().message, at);
+    } else if (http_.complete()) {
+      finish_events(at, late);
+      record_.end = at;
+      settle();
+    }
   }
-  if (http_.complete()) {
-    finish_events(at);
-    record_.end = at;
-  }
-  return *taken;
+  if (over()) record_.end_late_ns = saturated(late);
+  return size - bytes.size();
 }
 
 void Exchange::on_head(MonoTime at) {
@@ -45,107 +79,105 @@ void Exchange::on_head(MonoTime at) {
   }
   const auto coding = http_.head().field("content-encoding");
   if (coding && !coding->empty() && *coding != "identity") {
-    record_.fail("content_type", "compressed reply (" + std::string(*coding) + ") although identity was asked for");
-    record_.end = at;
-    reusable_ = false;
+    give_up("content_type", "compressed reply (" + std::string(coding->substr(0, 40)) + ") although identity was asked for", at);
   }
 }
 
-void Exchange::on_body(std::string_view bytes, MonoTime at) {
-  if (first_bytes_.size() < kKeptBytes) first_bytes_.append(bytes.substr(0, kKeptBytes - first_bytes_.size()));
-  if (body_ == Body::kUnknown) {
-    const std::string_view seen = trim(first_bytes_);
-    if (seen.empty()) return;  // blank so far: nothing of an event stream or of JSON is lost with it
-    const auto type = http_.head().field("content-type");
-    const bool looks_json = seen.front() == '{' || seen.front() == '[';
-    const bool looks_events = std::string_view(":deir\xEF").find(seen.front()) != std::string_view::npos;
-    if (contains(type, "html") || (!looks_json && !looks_events)) {
-      record_.fail("content_type", "neither an event stream nor JSON: content-type " + std::string(type.value_or("absent")));
-      record_.end = at;
-      reusable_ = false;
+/// The content type is only a first guess (BC-4.9).
+void Exchange::guess_body(MonoTime at) {
+  const std::string_view seen = trim(first_bytes_);
+  if (seen.empty()) return;  // blank so far: nothing of an event stream or of JSON is lost with it
+  const auto type = http_.head().field("content-type");
+  const bool looks_json = seen.front() == '{' || seen.front() == '[';
+  const bool looks_events = std::string_view(":deir\xEF").find(seen.front()) != std::string_view::npos;
+  if (contains(type, "html") || (!looks_json && !looks_events)) {
+    give_up("content_type", "neither an event stream nor JSON: content-type " + std::string(type.value_or("absent").substr(0, 80)), at);
+    return;
+  }
+  body_ = looks_json ? Body::kJson : Body::kEvents;
+  if (type && !contains(type, looks_json ? "json" : "event-stream")) ++record_.flags["type_mismatch"];
+}
+
+void Exchange::on_body(std::string_view piece, MonoTime at, Nanos late) {
+  body_bytes_ += piece.size();
+  if (first_bytes_.size() < kKeptBytes) first_bytes_.append(piece.substr(0, kKeptBytes - first_bytes_.size()));
+  if (body_ == Body::kUnknown) guess_body(at);
+  if (over()) return;
+  switch (body_) {
+    case Body::kUnknown:
+      if (body_bytes_ > kErrorBodyLimit) give_up("content_type", "a body of blanks", at);
       return;
-    }
-    body_ = looks_json ? Body::kJson : Body::kEvents;
-    if (type && !contains(type, looks_json ? "json" : "event-stream")) ++record_.flags["type_mismatch"];
-  }
-  if (body_ == Body::kEvents) {
-    std::vector<wire::SseEvent> events;
-    const auto status = sse_.feed(bytes, events);
-    queue(events, at);
-    if (!status) {
-      record_.fail("sse", status.error().message);
-      record_.end = at;
-      reusable_ = false;
-    }
-  } else if (body_ == Body::kJson) {
-    if (json_.size() + bytes.size() > kJsonLimit) {
-      record_.fail("json", "a body over the limit");
-      record_.end = at;
-      reusable_ = false;
+    case Body::kEvents:
+      return take_events(piece, at, late);
+    case Body::kJson:
+      if (json_.size() + piece.size() > kJsonLimit) return give_up("json", "a body over the limit", at);
+      json_.append(piece);
       return;
-    }
-    json_.append(bytes);
+    case Body::kError:
+      if (body_bytes_ > kErrorBodyLimit) give_up("http_status", {}, at);
+      return;
   }
 }
 
-void Exchange::queue(std::vector<wire::SseEvent>& events, MonoTime at) {
-  for (wire::SseEvent& event : events) waiting_.push_back({std::move(event), at});
+void Exchange::take_events(std::string_view piece, MonoTime at, Nanos late) {
+  wire::SseEvent event;
+  while (!piece.empty()) {
+    auto found = sse_.next(piece, event);
+    if (!found) return give_up("sse", std::move(found).error().message, at);
+    // After a failure the rest is read only to see where the answer ends.
+    if (*found && record_.failure.empty()) tokens_->take(event.name, event.data, event.done, event.terminated, at, late, record_, *scratch_);
+  }
 }
 
-void Exchange::finish_events(MonoTime at) {
-  if (body_ != Body::kEvents) return;
-  std::vector<wire::SseEvent> events;
-  if (const auto status = sse_.finish(events); !status) record_.fail("sse", status.error().message);
-  queue(events, at);
+void Exchange::finish_events(MonoTime at, Nanos late) {
+  wire::SseEvent event;
+  if (body_ != Body::kEvents || !sse_.finish(event) || !record_.failure.empty()) return;
+  tokens_->take(event.name, event.data, event.done, event.terminated, at, late, record_, *scratch_);
+}
+
+/// A fault after which the rest of the answer cannot be read, or is not worth it.
+void Exchange::give_up(std::string cls, std::string what, MonoTime at) {
+  record_.fail(std::move(cls), std::move(what));
+  record_.end = at;
+  reusable_ = false;
+  settle();
 }
 
 void Exchange::on_close(MonoTime at) {
   if (over()) return;
-  const Status clean = http_.finish();
-  if (clean) {
-    finish_events(at);
-  } else {
-    interpret();  // an error that the server named before it hung up says more than the cut
-    record_.fail("early_eof", clean.error().message);
+  if (const Status clean = http_.finish(); !clean) {
+    // An error that the server named before it hung up says more than the cut: `fail` keeps the first.
+    return give_up("early_eof", clean.error().message, at);
   }
+  finish_events(at, Nanos(0));
   record_.end = at;
+  settle();
 }
 
 void Exchange::abandon(Outcome outcome, std::string cls, std::string what, MonoTime at) {
   if (over()) return;
-  interpret();
   record_.outcome = outcome;
-  if (outcome == Outcome::kTimeout) record_.failure.clear();
-  record_.fail(std::move(cls), std::move(what));
+  if (outcome != Outcome::kFailed) record_.failure.clear();
+  if (!cls.empty()) record_.fail(std::move(cls), std::move(what));
   record_.end = at;
   reusable_ = false;
-}
-
-void Exchange::interpret() {
-  backend::EventFacts facts;
-  for (Timed& item : std::exchange(waiting_, {})) {
-    tokens_.take(item.event.name, item.event.data, item.event.done, item.event.terminated, item.at, Nanos(0), record_, facts);
-  }
-  if (over() && !settled_) settle();
+  settle();
 }
 
 void Exchange::settle() {
-  settled_ = true;
-  if (record_.outcome == Outcome::kTimeout) return;
   if (sse_.keepalive_data() > 0) record_.flags["keepalive_data"] = sse_.keepalive_data();
   if (sse_.bytes_after_done() > 0) record_.flags["bytes_after_done"] = sse_.bytes_after_done();
+  if (record_.outcome != Outcome::kFailed) return;  // ended by us: no judgement of the answer
   if (record_.failure.empty() && body_ == Body::kJson) {
-    backend::EventFacts facts;
-    tokens_.take_body(json_, record_, facts);
+    tokens_->take_body(json_, record_, *scratch_);
     if (record_.failure.empty()) ++record_.flags["not_streamed"];
   }
   json_ = {};
-  if (record_.failure.empty()) tokens_.finish(body_ == Body::kEvents, record_);
+  if (record_.failure.empty()) tokens_->finish(body_ == Body::kEvents, record_);
   if (record_.failure.empty()) {
     record_.outcome = Outcome::kOk;
-  } else {
-    record_.outcome = Outcome::kFailed;
-    if (!first_bytes_.empty()) record_.detail += (record_.detail.empty() ? "" : ": ") + first_bytes_;
+  } else if (!first_bytes_.empty()) {
+    record_.detail += (record_.detail.empty() ? "" : ": ") + first_bytes_;
   }
 }
 

@@ -10,9 +10,10 @@
 
 #include "codec/json.h"
 #include "loadgen/prompts.h"
-#include "loadgen/summary.h"
 #include "loadgen/target.h"
+#include "loadgen/verdict.h"
 #include "measure/request_metrics.h"
+#include "measure/summary.h"
 
 namespace pawl::loadgen {
 namespace {
@@ -51,13 +52,14 @@ std::vector<Step> chunked(std::vector<Step> steps) {
 }
 
 RequestRecord play(const backend::Backend& protocol, const std::vector<Step>& steps, std::int64_t output = 3, bool closes = false) {
-  Exchange exchange(protocol, asked(output));
+  backend::EventFacts scratch;
+  Exchange exchange(scratch);
+  exchange.begin(protocol, {}, asked(output));
   for (const Step& step : steps) {
     if (!exchange.over()) exchange.on_bytes(step.bytes, at_ms(step.ms));
   }
   if (closes) exchange.on_close(at_ms(steps.back().ms + 1));
   EXPECT_TRUE(exchange.over());
-  exchange.interpret();
   return exchange.record();
 }
 
@@ -258,8 +260,7 @@ TEST(Exchange, ReproducesTheHandComputedScript) {
 
 TEST(Prompts, AreTheSameForTheSameSeedAndDifferForEveryIndexAndPhase) {
   LoadRequest load{.url = "http://h:1", .model = "m\"1", .isl = 50, .osl = 20, .range_ratio = 0.5, .seed = 7};
-  const Target target = *parse_target(load.url);
-  const RequestBuilder a(load, target), b(load, target);
+  const RequestBuilder a(load), b(load);
   EXPECT_EQ(a.build(Phase::kMeasured, 3).bytes, b.build(Phase::kMeasured, 3).bytes);
   EXPECT_NE(a.build(Phase::kMeasured, 3).bytes, a.build(Phase::kMeasured, 4).bytes);
   EXPECT_NE(a.build(Phase::kMeasured, 3).bytes, a.build(Phase::kWarmup, 3).bytes);
@@ -280,11 +281,14 @@ TEST(Prompts, AreTheSameForTheSameSeedAndDifferForEveryIndexAndPhase) {
 }
 
 TEST(Prompts, AreTextForChat) {
-  LoadRequest load{.url = "http://h:1/x", .backend = "openai-chat", .model = "m", .isl = 5, .osl = 2, .bearer = "key"};
+  LoadRequest load{.url = "http://h:1/x", .backend = "openai-chat", .model = "m", .isl = 5, .osl = 2, .headers = {{"X-Routing", "7"}}, .bearer = "key"};
   const Target target = *parse_target(load.url);
-  const PlannedRequest planned = RequestBuilder(load, target).build(Phase::kMeasured, 0);
-  EXPECT_TRUE(planned.bytes.starts_with("POST /x/v1/chat/completions HTTP/1.1\r\nHost: h:1\r\n"));
-  EXPECT_NE(planned.bytes.find("Authorization: Bearer key\r\n"), std::string::npos);
+  const RequestBuilder builder(load);
+  const PlannedRequest planned = builder.build(Phase::kMeasured, 0);
+  const std::string head = builder.head(target);
+  EXPECT_TRUE(head.starts_with("POST /x/v1/chat/completions HTTP/1.1\r\nHost: h:1\r\n"));
+  EXPECT_NE(head.find("Authorization: Bearer key\r\n"), std::string::npos);
+  EXPECT_TRUE(head.ends_with("X-Routing: 7\r\n"));
   const auto body = codec::parse_json(planned.bytes.substr(planned.bytes.find("\r\n\r\n") + 4), "body");
   ASSERT_TRUE(body.has_value());
   EXPECT_EQ((*body)["max_completion_tokens"], 2);
@@ -297,12 +301,17 @@ TEST(Target, IsReadFromAnAddress) {
   EXPECT_EQ(parse_target("http://engine")->port, "80");
   EXPECT_EQ(parse_target("http://[::1]:30000/pool/v1")->host, "::1");
   EXPECT_EQ(parse_target("http://[::1]:30000/pool/v1")->prefix, "/pool");
-  for (const char* bad : {"https://a", "a:1", "http://", "http://a:0", "http://a:b", "http://u:p@a", "http://a/?x"})
+  EXPECT_EQ(parse_target("https://api.example/v1")->port, "443");
+  EXPECT_TRUE(parse_target("https://api.example:8443")->tls);
+  EXPECT_EQ(parse_target("https://api.example:8443/v1")->url, "https://api.example:8443");
+  EXPECT_EQ(parse_target("unix:/run/engine.sock")->path, "/run/engine.sock");
+  EXPECT_EQ(parse_target("unix:///run/engine.sock")->path, "/run/engine.sock");
+  for (const char* bad : {"ftp://a", "unix:", "a:1", "http://", "http://a:0", "http://a:b", "http://u:p@a", "http://a/?x"})
     EXPECT_FALSE(parse_target(bad).has_value()) << bad;
 }
 
 TEST(Verdict, SaysWhyAndNeverChangesANumber) {
-  PhaseLog log;
+  measure::Summary summary({}, at_ms(-100));
   for (int i = 0; i < 100; ++i) {
     RequestRecord record = play(kCompletions, chunked({{10, text("a")}, {20, text("b")}, {21, usage(5, 2) + kDone}}));
     record.ready = at_ms(i < 3 ? -2 : 0);
@@ -311,10 +320,10 @@ TEST(Verdict, SaysWhyAndNeverChangesANumber) {
       record.outcome = Outcome::kFailed;
       record.failure = "http_status";
     }
-    log.records.push_back(record);
+    summary.add(record);
   }
   model::BenchResult result;
-  summarise(log, result);
+  summary.fill(result);
   judge({}, result);
   EXPECT_EQ(result.verdict, "INVALID");
   ASSERT_EQ(result.reasons.size(), 3u);
@@ -329,14 +338,14 @@ TEST(Verdict, SaysWhyAndNeverChangesANumber) {
 
 TEST(Verdict, SuspectsPromptsThatTheServerKnewBefore) {
   const auto verdict_of = [](std::int64_t input, std::int64_t cached) {
-    PhaseLog log;
+    measure::Summary summary({}, at_ms(-100));
     RequestRecord record = play(kChat, chunked({{10, content("a")}, {20, content("b")}, {21, usage(5, 2) + kDone}}), 2);
     record.asked_input = 256;
     record.usage_input = input;
     record.usage_cached = cached;
-    log.records.push_back(record);
+    summary.add(record);
     model::BenchResult result;
-    summarise(log, result);
+    summary.fill(result);
     judge({}, result);
     return result.verdict + (result.reasons.empty() ? "" : " " + result.reasons[0].code);
   };
@@ -348,15 +357,17 @@ TEST(Verdict, SuspectsPromptsThatTheServerKnewBefore) {
 }
 
 TEST(Verdict, ShowsWhatAFailureSaidOnOneHarmlessLine) {
-  PhaseLog log;
+  measure::Summary summary({}, at_ms(-100));
   RequestRecord record = asked();
   record.fail("http_status", "HTTP 404: {\n\t\"message\":\x1b[31m\"Model not found\"}\n");
-  log.records.push_back(record);
+  summary.add(record);
   model::BenchResult result;
-  summarise(log, result);
-  EXPECT_EQ(failure_example(log, result), R"(HTTP 404: { "message": [31m"Model not found"})");
-  log.records[0].detail = std::string(5000, 'x');
-  EXPECT_EQ(failure_example(log, result), std::string(240, 'x') + "…");
+  summary.fill(result);
+  EXPECT_EQ(summary.failure_example(), R"(HTTP 404: { "message": [31m"Model not found"})");
+  measure::Summary other({}, at_ms(-100));
+  record.detail = std::string(5000, 'x');
+  other.add(record);
+  EXPECT_EQ(other.failure_example(), std::string(240, 'x') + "…");
 }
 
 /// Bytes of a case step: text or hexadecimal digits.

@@ -30,7 +30,9 @@ Played play(const Script& script, const std::vector<Step>& steps) {
   asked.asked_input = 7;
   asked.ready = at_ms(0);
   asked.send = at_ms(0);
-  Exchange exchange(*backend::find_backend(script.backend), std::move(asked));
+  backend::EventFacts scratch;
+  Exchange exchange(scratch);
+  exchange.begin(*backend::find_backend(script.backend), {}, std::move(asked));
   Played out;
   double last = 0;
   for (const Step& step : steps) {
@@ -44,7 +46,6 @@ Played play(const Script& script, const std::vector<Step>& steps) {
   if (script.closes && !exchange.over()) exchange.on_close(at_ms(last + 1));
   if (script.silent && !exchange.over()) exchange.abandon(measure::Outcome::kTimeout, "timeout_idle", "silent", at_ms(last + 1000));
   EXPECT_TRUE(exchange.over()) << script.name;
-  exchange.interpret();
   out.reusable = exchange.reusable();
   out.record = exchange.record();
   return out;

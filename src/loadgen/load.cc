@@ -6,8 +6,11 @@
 
 #include "backend/backend.h"
 #include "loadgen/driver.h"
-#include "loadgen/summary.h"
+#include "loadgen/spill_file.h"
 #include "loadgen/target.h"
+#include "loadgen/verdict.h"
+#include "measure/describe.h"
+#include "measure/summary.h"
 
 namespace pawl::loadgen {
 namespace {
@@ -27,18 +30,40 @@ Status check(const LoadRequest& load) {
   if (load.vocabulary <= 100) return bad_input(fmt::format("a vocabulary of {} tokens has none to draw from", load.vocabulary));
   if (!(load.request_timeout_s > 0 && load.request_timeout_s < 1e6)) return bad_input(fmt::format("request time limit {} s", load.request_timeout_s));
   if (load.bearer && load.bearer->find_first_of("\r\n") != std::string::npos) return bad_input("the API key holds a line end");
+  for (const auto& [name, value] : load.headers) {
+    if (name.empty() || name.find_first_of(" \t\r\n:") != std::string::npos || value.find_first_of("\r\n") != std::string::npos) {
+      return bad_input("\"" + name + "\" is no header that can be sent", "write it as NAME: VALUE, on one line");
+    }
+  }
+  if (load.threads < 0 || load.threads > 1024) return bad_input(fmt::format("{} threads: between 0 and 1024", load.threads));
+  if (load.open_limit && *load.open_limit < 1) return bad_input("a limit of requests in flight is at least 1");
   return {};
 }
 
+/// Where a worker's finished requests go: into the numbers of the result, and to whoever watches.
+class Intake final : public RecordSink {
+ public:
+  Intake(const measure::SummaryOptions& options, MonoTime origin, measure::RunObserver* observer) : summary_(options, origin), observer_(observer) {}
+  void take(RequestRecord& record) override {
+    summary_.add(record);
+    if (observer_ != nullptr) observer_->take(record);
+  }
+  [[nodiscard]] measure::Summary& summary() { return summary_; }
+
+ private:
+  measure::Summary summary_;
+  measure::RunObserver* observer_;
+};
+
 /// The first measured request as it will go out, without what is secret.
-void show_first(const RequestBuilder& builder, measure::RunObserver& observer) {
+void show_first(const RequestBuilder& builder, const Target& target, measure::RunObserver& observer) {
   const PlannedRequest first = builder.build(Phase::kMeasured, 0);
-  const std::string_view bytes = first.bytes;
+  const std::string bytes = builder.head(target) + first.bytes;
   const auto end = bytes.find("\r\n\r\n");
   std::string head;
   for (std::size_t at = 0; at < end && at < bytes.size();) {
     const std::size_t stop = std::min(bytes.find("\r\n", at), bytes.size());
-    std::string line(bytes.substr(at, stop - at));
+    std::string line = bytes.substr(at, stop - at);
     const auto colon = line.find(':');
     std::string name = colon == std::string::npos ? "" : line.substr(0, colon);
     std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -48,24 +73,58 @@ void show_first(const RequestBuilder& builder, measure::RunObserver& observer) {
     head += line + "\r\n";
     at = stop + 2;
   }
-  observer.first_request(head + "\r\n", end == std::string_view::npos ? std::string_view{} : bytes.substr(end + 4));
+  observer.first_request(head + "\r\n", end == std::string::npos ? std::string_view{} : std::string_view(bytes).substr(end + 4));
+}
+
+/// What the client knows of its own times: where they come from, and how late it read.
+void fill_clock(const PhaseLog& log, model::BenchResult& result) {
+  const WorkerLog& total = log.total;
+  result.clock = total.kernel_reads > 0 && total.kernel_reads >= total.user_reads ? "kernel" : "user";
+  if (total.user_reads > 0) result.flags["user_stamp_reads"] = total.user_reads;
+  if (total.kernel_reads > 0) result.flags["kernel_stamp_reads"] = total.kernel_reads;
+  if (total.clock_steps > 0) result.flags["clock_steps"] = total.clock_steps;
+  if (total.late_bodies > 0) result.flags["late_bodies"] = total.late_bodies;
+  result.flags["peak_in_flight"] = log.peak_in_flight;
+  if (total.rx_delay_ns.count() > 0) result.metrics["rx_delay_ms"] = measure::describe_histogram(total.rx_delay_ns, false);
+}
+
+model::ClientHealth health(const LoadRequest& load, const PhaseLog& log, const model::BenchResult& result) {
+  model::ClientHealth out;
+  const WorkerLog& total = log.total;
+  out.threads = log.threads;
+  out.cpu_s = total.cpu_s;
+  out.cpu_share = log.busiest_cpu_share;
+  out.iteration_p99_ms = total.iteration_ns.percentile(99) * 1e-6;
+  out.write_p99_ms = total.write_ns.percentile(99) * 1e-6;
+  if (total.wakeups > 0) out.gathered_share = static_cast<double>(total.gathered_wakeups) / static_cast<double>(total.wakeups);
+  if (result.counts.ok > 0) out.joined_first_share = static_cast<double>(total.joined_first) / static_cast<double>(result.counts.ok);
+  out.stopped = log.stopped;
+  // A closed loop offers C requests at any time, but for the moments between a slot's getting free and its next send.
+  const bool open = load.arrivals || load.data_set_arrivals;
+  if (const auto lag = result.metrics.find("lag_ms"); !open && lag != result.metrics.end() && lag->second.n > 0 && result.duration_s > 0) {
+    out.idle_slot_share = lag->second.mean * static_cast<double>(lag->second.n) / 1000 / (result.duration_s * static_cast<double>(load.concurrency));
+  }
+  return out;
 }
 
 }  // namespace
 
 Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& progress, std::stop_token stop) {
   PAWL_TRY(check(request));
-  PAWL_ASSIGN(const Target target, parse_target(request.url));
-  PAWL_ASSIGN(auto addresses, resolve(target));
-  const RequestBuilder builder(request, target);
-  Driver driver(request, target, builder, std::move(addresses), progress, stop);
+  std::vector<Target> targets;
+  PAWL_ASSIGN(targets.emplace_back(), parse_target(request.url));
+  for (const std::string& url : request.more_urls) {
+    PAWL_ASSIGN(targets.emplace_back(), parse_target(url));
+  }
+  const RequestBuilder builder(request);
+  Driver driver(request, builder, targets, progress, stop);
   PAWL_TRY(driver.open());
 
   model::BenchResult result;
-  result.url = target.url;
+  result.url = targets.front().url;
   result.backend = request.backend;
   result.model_id = request.model;
-  result.endpoint = builder.endpoint();
+  result.endpoint = targets.front().prefix + builder.endpoint();
   result.max_concurrency = request.concurrency;
   result.isl = request.isl;
   result.osl = request.osl;
@@ -74,20 +133,28 @@ Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& pr
   result.num_warmups = request.warmups;
   result.seed = request.seed;
 
-  if (request.warmups > 0) PAWL_TRY(driver.run(Phase::kWarmup, request.warmups));
+  if (request.warmups > 0) PAWL_TRY(driver.run(Phase::kWarmup, request.warmups, {}));
   const ClockMap at_start = driver.clock();
-  if (request.observer != nullptr) show_first(builder, *request.observer);
-  PAWL_ASSIGN(const PhaseLog log, driver.run(Phase::kMeasured, request.requests));
-  summarise(log, result);
-
-  std::optional<MonoTime> first, last;
-  for (const RequestRecord& record : log.records) {
-    if (record.send) first = first ? std::min(*first, *record.send) : *record.send;
-    if (record.end) last = last ? std::max(*last, *record.end) : *record.end;
-  }
-  if (first) result.started_unix_s = seconds_of(at_start.to_wall(*first).since_epoch);
-  if (last) result.ended_unix_s = seconds_of(driver.clock().to_wall(*last).since_epoch);
-  judge(request, result, failure_example(log, result));
+  if (request.observer != nullptr) show_first(builder, targets.front(), *request.observer);
+  SpillFile spill;
+  measure::SummaryOptions options;
+  options.chat = request.backend.ends_with("-chat");
+  if (!request.arrivals && !request.data_set_arrivals) options.target_in_flight = request.concurrency;
+  options.spill = &spill;
+  const MonoTime origin = mono_now();
+  std::vector<Intake> intakes;
+  for (std::size_t i = 0; i < driver.workers(); ++i) intakes.emplace_back(options, origin, request.observer);
+  std::vector<RecordSink*> sinks;
+  for (Intake& intake : intakes) sinks.push_back(&intake);
+  PAWL_ASSIGN(const PhaseLog log, driver.run(Phase::kMeasured, std::nullopt, sinks));
+  measure::Summary& summary = intakes.front().summary();
+  for (std::size_t i = 1; i < intakes.size(); ++i) summary.merge(intakes[i].summary());
+  summary.fill(result);
+  fill_clock(log, result);
+  if (const auto first = summary.first_send()) result.started_unix_s = seconds_of(at_start.to_wall(*first).since_epoch);
+  if (const auto last = summary.last_end()) result.ended_unix_s = seconds_of(driver.clock().to_wall(*last).since_epoch);
+  result.client = health(request, log, result);
+  judge(request, result, summary.failure_example());
   return result;
 }
 

@@ -18,127 +18,20 @@
 #include "base/text.h"
 #include "codec/describe.h"
 #include "loadgen/clock_map.h"
+#include "loadgen/testing/scripted_server.h"
 
 namespace pawl::loadgen {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct Step {
-  Millis wait{0};  ///< before it is written
-  std::string bytes;
-};
-struct Script {
-  std::vector<Step> steps;
-  bool close = false;
-};
-
-/// A server that answers by script, one thread a connection.
-class ScriptedServer {
- public:
-  using Answer = std::function<Script(int request_number, const std::string& request)>;
-
-  explicit ScriptedServer(Answer answer) : answer_(std::move(answer)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address);
-    ::listen(listener_, 128);
-    socklen_t size = sizeof address;
-    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    acceptor_ = std::thread([this] { accept_all(); });
-  }
-  ~ScriptedServer() {
-    stopping_ = true;
-    ::shutdown(listener_, SHUT_RDWR);
-    acceptor_.join();
-    {
-      const std::lock_guard lock(mutex_);
-      for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
-    }
-    for (std::thread& thread : threads_) thread.join();
-    ::close(listener_);
-  }
-  [[nodiscard]] std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
-  [[nodiscard]] int connections() const { return connections_; }
-  [[nodiscard]] int requests() const { return requests_; }
-  [[nodiscard]] int peak() const { return peak_; }
-
- private:
-  void accept_all() {
-    for (;;) {
-      const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (fd < 0) return;
-      ++connections_;
-      const std::lock_guard lock(mutex_);
-      open_.push_back(fd);
-      threads_.emplace_back([this, fd] { serve(fd); });
-    }
-  }
-
-  void serve(int fd) {
-    std::string input;
-    while (!stopping_) {
-      const auto head_end = input.find("\r\n\r\n");
-      const auto length_at = input.find("Content-Length: ");
-      const std::size_t total = head_end == std::string::npos || length_at == std::string::npos
-                                    ? std::string::npos
-                                    : head_end + 4 + static_cast<std::size_t>(std::stoul(input.substr(length_at + 16)));
-      if (input.size() < total) {
-        char buffer[65536];
-        const ssize_t n = ::recv(fd, buffer, sizeof buffer, 0);
-        if (n <= 0) break;
-        input.append(buffer, static_cast<std::size_t>(n));
-        continue;
-      }
-      const int now = ++in_flight_;
-      for (int seen = peak_; now > seen && !peak_.compare_exchange_weak(seen, now);) {
-      }
-      const Script script = answer_(requests_++, input.substr(0, total));
-      input.erase(0, total);
-      bool alive = true;
-      for (std::size_t i = 0; i < script.steps.size() && alive; ++i) {
-        std::this_thread::sleep_for(script.steps[i].wait);
-        // Before the last bytes go out: the client may send its next request as soon as it has them.
-        if (i + 1 == script.steps.size()) --in_flight_;
-        alive = ::send(fd, script.steps[i].bytes.data(), script.steps[i].bytes.size(), MSG_NOSIGNAL) >= 0;
-      }
-      if (script.close || !alive) break;
-    }
-    const std::lock_guard lock(mutex_);
-    std::erase(open_, fd);
-    ::close(fd);
-  }
-
-  Answer answer_;
-  int listener_;
-  int port_ = 0;
-  std::atomic<bool> stopping_ = false;
-  std::atomic<int> connections_ = 0, requests_ = 0, in_flight_ = 0, peak_ = 0;
-  std::mutex mutex_;
-  std::vector<int> open_;
-  std::vector<std::thread> threads_;
-  std::thread acceptor_;
-};
-
-const std::string kHead = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
-std::string chunk(const std::string& bytes) { return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); }
-const std::string kText = R"(data: {"choices":[{"index":0,"text":"x"}]})"
-                          "\n\n";
-std::string usage(int output) {
-  return fmt::format(R"(data: {{"choices":[],"usage":{{"prompt_tokens":8,"completion_tokens":{}}}}})"
-                     "\n\n",
-                     output);
-}
-
-/// `tokens` events, one each `gap`, usage in an event of its own.
-Script stream(int tokens, Millis gap = 1ms) {
-  Script script;
-  for (int i = 0; i < tokens; ++i) script.steps.push_back({gap, (i == 0 ? kHead : "") + chunk(kText)});
-  script.steps.push_back({0ms, chunk(usage(tokens)) + chunk("data: [DONE]\n\n") + "0\r\n\r\n"});
-  return script;
-}
+using testing::chunk;
+using testing::kHead;
+using testing::kText;
+using testing::Script;
+using testing::ScriptedServer;
+using testing::stream;
+using testing::usage;
 
 LoadRequest load_for(const ScriptedServer& server) { return {.url = server.url(), .model = "m", .isl = 8, .osl = 3, .concurrency = 2, .requests = 8}; }
 
@@ -339,8 +232,165 @@ TEST(RunLoad, StopsWithinFiftyMilliseconds) {
   EXPECT_LT(millis_of(ended - asked), 50);
 }
 
+TEST(RunLoad, SendsAtTheTimesOfAnOpenLoop) {
+  ScriptedServer server([](int, const std::string&) { return stream(3, 20ms); });
+  LoadRequest load = load_for(server);
+  load.arrivals = workload::constant_rate_plan(workload::ArrivalProcess::kConstant, 200, 1, 0);
+  load.requests = 40;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_EQ(result->counts.ok, 40);
+  EXPECT_EQ(server.requests(), 40);
+  EXPECT_GE(result->duration_s, 39.0 / 200) << "no arrival comes before its time";
+  EXPECT_GT(server.peak(), 4) << "arrivals wait for no answer";
+}
+
+TEST(RunLoad, HoldsArrivalsBackAtTheLimitAndLosesNone) {
+  ScriptedServer server([](int, const std::string&) { return stream(2, 5ms); });
+  LoadRequest load = load_for(server);
+  load.arrivals = workload::constant_rate_plan(workload::ArrivalProcess::kAtOnce, 1, 1, 0);
+  load.open_limit = 3;
+  load.requests = 30;
+  load.threads = 3;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_EQ(result->counts.ok, 30);
+  EXPECT_LE(server.peak(), 3);
+  EXPECT_EQ(result->flags.at("peak_in_flight"), 3);
+}
+
+TEST(RunLoad, KeepsTheCapAcrossThreads) {
+  ScriptedServer server([](int n, const std::string&) { return stream(1 + n % 3, Millis(n % 4)); });
+  LoadRequest load = load_for(server);
+  load.concurrency = 7;
+  load.requests = 100;
+  load.threads = 3;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->counts.ok, 100);
+  EXPECT_EQ(server.requests(), 100);
+  EXPECT_LE(server.peak(), 7);
+  EXPECT_EQ(server.connections(), 7);
+}
+
+TEST(RunLoad, EndsByTimeAndCensorsWhatStillRuns) {
+  ScriptedServer server([](int n, const std::string&) { return n % 4 == 3 ? Script{{{0ms, kHead + chunk(kText)}, {5000ms, ""}}} : stream(2, 2ms); });
+  LoadRequest load = load_for(server);
+  load.concurrency = 4;
+  load.duration_s = 0.3;
+  load.drain_s = 0.1;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->counts.censored, 4);
+  EXPECT_EQ(result->counts.failed, 0);
+  EXPECT_GT(result->counts.ok, 0);
+  EXPECT_EQ(result->counts.planned, result->counts.ok + result->counts.censored);
+}
+
+TEST(RunLoad, LeavesTheRampOutOfTheMeasurement) {
+  ScriptedServer server([](int, const std::string&) { return stream(2, 5ms); });
+  LoadRequest load = load_for(server);
+  load.concurrency = 4;
+  load.duration_s = 0.4;
+  load.ramp_s = 0.2;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_GT(result->counts.ok, 0);
+  EXPECT_LT(result->counts.ok, server.requests());
+  EXPECT_LE(result->duration_s, 0.35);
+}
+
+TEST(RunLoad, GivesWhatItHasWhenItIsStopped) {
+  ScriptedServer server([](int n, const std::string&) { return n < 6 ? stream(3) : stream(3, 1000ms); });
+  LoadRequest load = load_for(server);
+  load.requests = 100'000;
+  load.partial_on_stop = true;
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(200ms);
+    source.request_stop();
+  });
+  io::NoProgress progress;
+  const auto result = run_load(load, progress, source.get_token());
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->counts.ok, 6);
+  EXPECT_EQ(result->counts.cancelled, 2);
+  EXPECT_TRUE(result->client.stopped);
+  EXPECT_EQ(result->verdict, "SUSPECT");
+  EXPECT_EQ(result->reasons.at(0).code, "stopped");
+}
+
+/// Two sessions of three turns each; a turn goes on from the live reply.
+class Conversations final : public workload::Workload {
+ public:
+  [[nodiscard]] workload::Prompt prompt(std::int64_t index) const override {
+    workload::Prompt out;
+    out.messages = {{"user", "turn" + std::to_string(index)}};
+    out.isl = 1;
+    out.osl = 2;
+    out.session = index / 3;
+    out.turn = index % 3;
+    if (out.turn > 0) {
+      out.parents = {index - 1};
+      out.think_time = Millis(5);
+      out.continues = true;
+    }
+    return out;
+  }
+  [[nodiscard]] workload::Prompt warmup(std::int64_t) const override { return prompt(0); }
+  [[nodiscard]] std::optional<std::int64_t> size() const override { return 6; }
+  [[nodiscard]] std::optional<std::int64_t> sessions() const override { return 2; }
+  [[nodiscard]] workload::SessionSpan session(std::int64_t number) const override { return {3 * number, 3}; }
+  [[nodiscard]] workload::Description describe() const override { return {}; }
+};
+
+Script chat_reply(const std::string& text) {
+  return {{{1ms, kHead + chunk(R"(data: {"choices":[{"index":0,"delta":{"content":")" + text + R"("}}]})" + "\n\n")},
+           {1ms, chunk(usage(1)) + chunk("data: [DONE]\n\n") + "0\r\n\r\n"}}};
+}
+
+TEST(RunLoad, CarriesLiveRepliesThroughASession) {
+  std::mutex mutex;
+  std::vector<std::string> seen;
+  ScriptedServer server([&](int n, const std::string& request) {
+    const std::lock_guard lock(mutex);
+    seen.push_back(request.substr(request.find("\r\n\r\n") + 4));
+    return chat_reply("reply" + std::to_string(n));
+  });
+  LoadRequest load = load_for(server);
+  load.backend = "openai-chat";
+  load.workload = std::make_shared<Conversations>();
+  load.concurrency = 1;
+  load.requests = 6;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->counts.ok, 6);
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_NE(seen[2].find(R"([{"role":"user","content":"turn0"},{"role":"assistant","content":"reply0"},{"role":"user","content":"turn1"},)"
+                         R"({"role":"assistant","content":"reply1"},{"role":"user","content":"turn2"}])"),
+            std::string::npos)
+      << seen[2];
+  EXPECT_EQ(seen[3].find("reply"), std::string::npos) << "the next session begins afresh";
+}
+
+TEST(RunLoad, SkipsTheTurnsOfASessionThatFailed) {
+  ScriptedServer server([&](int n, const std::string&) { return n == 1 ? Script{{{0ms, "HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n"}}} : chat_reply("r"); });
+  LoadRequest load = load_for(server);
+  load.backend = "openai-chat";
+  load.workload = std::make_shared<Conversations>();
+  load.concurrency = 1;
+  load.requests = 6;
+  load.failure_share_max = 1;
+  const auto result = run(load);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->counts.ok, 4);
+  EXPECT_EQ(result->counts.failed, 1);
+  EXPECT_EQ(result->counts.skipped, 1);
+  EXPECT_EQ(server.requests(), 5);
+}
+
 TEST(RunLoad, RefusesWhatItCannotDo) {
-  EXPECT_EQ(run({.url = "https://a", .model = "m"}).error().exit, ExitStatus::kBadInput);
+  EXPECT_EQ(run({.url = "ftp://a", .model = "m"}).error().exit, ExitStatus::kBadInput);
   EXPECT_EQ(run({.url = "http://127.0.0.1:9", .backend = "tgi", .model = "m"}).error().exit, ExitStatus::kBadInput);
   EXPECT_EQ(run({.url = "http://127.0.0.1:9", .model = "m", .concurrency = 0}).error().exit, ExitStatus::kBadInput);
   EXPECT_EQ(run({.url = "http://127.0.0.1:9", .model = "m", .concurrency = 900'000'000}).error().exit, ExitStatus::kBadInput);

@@ -30,7 +30,7 @@ Dialled dial(const Address& address) {
     return out;
   }
   const int on = 1;
-  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (address.storage.ss_family != AF_UNIX) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   // A kernel that refuses this gives no stamps; every read then falls back to the user stamp and is counted.
   const int stamps = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_TIMESTAMPING, &stamps, sizeof stamps);
@@ -75,14 +75,30 @@ Received receive(const Descriptor& socket, std::span<char> buffer) {
   return out;
 }
 
+ssize_t send_parts(const Descriptor& socket, std::string_view first, std::string_view second) {
+  std::array<iovec, 2> parts{iovec{const_cast<char*>(first.data()), first.size()}, iovec{const_cast<char*>(second.data()), second.size()}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return ::sendmsg(socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 void acknowledge_at_once(const Descriptor& socket) {
   const int on = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
-bool still_idle(const Descriptor& socket) {
+IdleState idle_state(const Descriptor& socket) {
   char byte = 0;
-  return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  const ssize_t n = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (n > 0) return IdleState::kBytes;
+  return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? IdleState::kQuiet : IdleState::kClosed;
+}
+
+bool is_connected(const Descriptor& socket) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  return ::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size) == 0;
 }
 
 Status ensure_descriptors(std::int64_t more) {

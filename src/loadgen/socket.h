@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -29,7 +30,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// A non-blocking TCP socket that asks the kernel for receive stamps, its connection under way or made.
+/// A non-blocking TCP or Unix socket that asks the kernel for receive stamps, its connection under way or made.
 /// `error_number` tells what failed when the descriptor is empty.
 struct Dialled {
   Descriptor socket;
@@ -49,12 +50,24 @@ struct Received {
 };
 [[nodiscard]] Received receive(const Descriptor& socket, std::span<char> buffer);
 
+/// Sends the two parts one after the other; what of them the kernel took, or −1 with errno set. Never blocks, raises no
+/// SIGPIPE.
+[[nodiscard]] ssize_t send_parts(const Descriptor& socket, std::string_view first, std::string_view second);
+
 /// Makes the kernel acknowledge what comes next at once, until the next send. Otherwise it holds the acknowledgement of the
 /// head of an answer back for some 40 ms on a kept connection, and a server without TCP_NODELAY its first token with it.
 void acknowledge_at_once(const Descriptor& socket);
 
-/// False when the peer closed an idle connection or sent something that nobody asked for.
-[[nodiscard]] bool still_idle(const Descriptor& socket);
+/// What an idle connection has to tell.
+enum class IdleState {
+  kQuiet,
+  kBytes,   ///< bytes wait that nobody has read
+  kClosed,  ///< the peer closed, or it broke
+};
+[[nodiscard]] IdleState idle_state(const Descriptor& socket);
+
+/// The connection under way is made: an event of the epoll may be that of an earlier socket.
+[[nodiscard]] bool is_connected(const Descriptor& socket);
 
 /// Makes sure that `more` descriptors can be opened; raises the soft limit if the hard one allows it. Error: kExhausted,
 /// exit 4, with both numbers.

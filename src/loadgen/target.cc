@@ -1,6 +1,7 @@
 #include "loadgen/target.h"
 
 #include <netdb.h>
+#include <sys/un.h>
 
 #include <cstring>
 
@@ -8,14 +9,34 @@
 
 namespace pawl::loadgen {
 
+namespace {
+
+Result<Target> parse_unix(std::string_view path) {
+  Target target;
+  if (path.starts_with("//")) path.remove_prefix(2);  // unix:///run/x
+  if (path.empty() || path.find('\0') != std::string_view::npos) return bad_input("unix: names no socket", "write it as unix:/path/of/socket");
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return bad_input("unix:" + std::string(path) + ": longer than the " + std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " bytes of a socket's path",
+                     "use a shorter path, or a symbolic link");
+  }
+  target.path = path;
+  target.url = "unix:" + target.path;
+  target.host = target.authority = "localhost";
+  return target;
+}
+
+}  // namespace
+
 Result<Target> parse_target(std::string_view url) {
   const std::string shown(url);
-  if (url.starts_with("https://")) {
-    return bad_input(shown + ": this load generator does not speak TLS yet", "use the http:// address of the server itself, or a local proxy that ends TLS");
+  constexpr std::string_view kHttp = "http://", kHttps = "https://", kUnix = "unix:";
+  if (url.starts_with(kUnix)) return parse_unix(url.substr(kUnix.size()));
+  Target target;
+  target.tls = url.starts_with(kHttps);
+  if (!target.tls && !url.starts_with(kHttp)) {
+    return bad_input("\"" + shown + "\" is not the address of a server", "write it as http://host:port, https://host:port or unix:/path/of/socket");
   }
-  constexpr std::string_view kScheme = "http://";
-  if (!url.starts_with(kScheme)) return bad_input("\"" + shown + "\" is not the address of a server", "write it as http://host:port");
-  url.remove_prefix(kScheme.size());
+  url.remove_prefix(target.tls ? kHttps.size() : kHttp.size());
   const auto slash = url.find('/');
   std::string_view authority = url.substr(0, slash);
   std::string_view prefix = slash == std::string_view::npos ? std::string_view{} : url.substr(slash);
@@ -24,7 +45,6 @@ Result<Target> parse_target(std::string_view url) {
   while (prefix.ends_with('/')) prefix.remove_suffix(1);
   if (prefix.ends_with("/v1")) prefix.remove_suffix(3);
 
-  Target target;
   std::string_view port;
   if (authority.starts_with('[')) {
     const auto close = authority.find(']');
@@ -38,18 +58,26 @@ Result<Target> parse_target(std::string_view url) {
   }
   if (!port.empty() && port.front() != ':') return bad_input(shown + ": bad port");
   if (!port.empty()) port.remove_prefix(1);
-  if (port.empty()) port = "80";
+  if (port.empty()) port = target.tls ? "443" : "80";
   const auto number = parse_int(port);
   if (!number || *number < 1 || *number > 65535) return bad_input(shown + ": bad port");
   if (target.host.empty() || target.host.find_first_of(" \t\r\n") != std::string::npos) return bad_input(shown + ": no host name");
   target.port = std::to_string(*number);
   target.authority = authority;
   target.prefix = prefix;
-  target.url = "http://" + target.authority + target.prefix;
+  target.url = (target.tls ? "https://" : "http://") + target.authority + target.prefix;
   return target;
 }
 
 Result<std::vector<Address>> resolve(const Target& target) {
+  if (!target.path.empty()) {
+    Address address;
+    auto* where = reinterpret_cast<sockaddr_un*>(&address.storage);
+    where->sun_family = AF_UNIX;
+    std::memcpy(where->sun_path, target.path.c_str(), target.path.size() + 1);
+    address.length = sizeof(sockaddr_un);
+    return std::vector{address};
+  }
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;

@@ -9,6 +9,8 @@
 
 #include "model/bench_data_set.h"
 #include "model/bench_details.h"
+#include "model/calibration.h"
+#include "model/client_health.h"
 #include "model/distribution.h"
 
 namespace pawl::model {
@@ -48,7 +50,9 @@ struct BenchResult {
   double request_throughput = kUnknown, output_throughput = kUnknown, total_token_throughput = kUnknown;
   std::map<std::string, Distribution> metrics;
   std::map<std::string, std::int64_t> flags;  ///< counted oddities: coalesced_events, no_done, osl_mismatch…
-  std::string verdict;                        ///< VALID, SUSPECT, INVALID
+  ClientHealth client;
+  std::optional<Calibration> calibration;  ///< the latest of this client on this machine; absent when it was never taken
+  std::string verdict;                     ///< VALID, SUSPECT, INVALID
   std::vector<VerdictReason> reasons;
   std::optional<BenchDataSet> workload;  ///< what was asked; absent where a job gave lengths alone
   std::optional<BenchDetails> details;   ///< what only reports and other tools need
@@ -56,6 +60,6 @@ struct BenchResult {
 BOOST_DESCRIBE_STRUCT(BenchResult, (),
                       (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock, started_unix_s,
                        ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source, request_throughput, output_throughput,
-                       total_token_throughput, metrics, flags, verdict, reasons, workload, details))
+                       total_token_throughput, metrics, flags, client, calibration, verdict, reasons, workload, details))
 
 }  // namespace pawl::model

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "codec/describe.h"
+#include "loadgen/load.h"
 #include "model/row.h"
 
 namespace pawl::runner {
@@ -73,7 +74,7 @@ std::int64_t log_complaints(std::string_view log) {
 /// Whether nothing but this client's own lateness makes the numbers INVALID.
 bool client_was_late(const JobResult& result) {
   if (!result.bench || result.bench->verdict != "INVALID") return false;
-  return std::ranges::all_of(result.bench->reasons, [](const model::VerdictReason& reason) { return reason.code == "lag" || reason.code == "clock-step"; });
+  return std::ranges::all_of(result.bench->reasons, [](const model::VerdictReason& reason) { return loadgen::is_of_client(reason.code); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "wire/http_response.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -45,65 +46,85 @@ Error HttpResponseReader::fail(std::string what) {
   return peer_error("HTTP response: " + std::move(what));
 }
 
-Result<std::size_t> HttpResponseReader::feed(std::string_view bytes, std::string& body) {
-  if (state_ == State::kFailed) return fail("read on after an error");
-  std::size_t at = 0;
-  started_ = started_ || !bytes.empty();
-  while (at < bytes.size() && state_ != State::kComplete) {
-    if (state_ == State::kUntilClose) {
-      body.append(bytes.substr(at));
-      return bytes.size();
-    }
-    if (state_ == State::kBody || state_ == State::kChunkData) {
-      const auto take = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size() - at));
-      body.append(bytes.substr(at, take));
-      at += take;
-      left_ -= take;
-      if (left_ == 0) state_ = state_ == State::kBody ? State::kComplete : State::kChunkEnd;
-      continue;
-    }
-    const std::size_t limit = state_ == State::kChunkSize || state_ == State::kChunkEnd ? limits_.chunk_line_bytes : limits_.head_bytes - head_bytes_;
-    const std::size_t end = bytes.find('\n', at);
-    const std::size_t stop = end == std::string_view::npos ? bytes.size() : end;
-    if (line_.size() + (stop - at) > limit) return fail("a line or head over the limit");
-    line_.append(bytes.substr(at, stop - at));
-    if (end == std::string_view::npos) return bytes.size();
-    at = end + 1;
-    if (state_ != State::kChunkSize && state_ != State::kChunkEnd) head_bytes_ += line_.size();
-    if (!line_.empty() && line_.back() == '\r') line_.pop_back();
-    PAWL_TRY(take_line());
-    line_.clear();
-  }
-  return at;
+void HttpResponseReader::reset() {
+  state_ = State::kStatusLine;
+  head_.status = 0;
+  head_.minor_version = 1;
+  head_.reason.clear();
+  head_.fields.clear();
+  line_.clear();
+  head_bytes_ = 0;
+  left_ = 0;
+  started_ = head_done_ = until_close_ = false;
+  keep_alive_ = true;
 }
 
-Status HttpResponseReader::take_line() {
+Status HttpResponseReader::next(std::string_view& bytes, std::string_view& piece) {
+  piece = {};
+  if (state_ == State::kFailed) return fail("read on after an error");
+  started_ = started_ || !bytes.empty();
+  while (!bytes.empty() && state_ != State::kComplete) {
+    if (state_ == State::kUntilClose) {
+      piece = std::exchange(bytes, {});
+      return {};
+    }
+    if (state_ == State::kBody || state_ == State::kChunkData) {
+      piece = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size())));
+      bytes.remove_prefix(piece.size());
+      left_ -= piece.size();
+      if (left_ == 0) state_ = state_ == State::kBody ? State::kComplete : State::kChunkEnd;
+      return {};
+    }
+    const bool chunk_line = state_ == State::kChunkSize || state_ == State::kChunkEnd;
+    const std::size_t limit = chunk_line ? limits_.chunk_line_bytes : limits_.head_bytes - head_bytes_;
+    const std::size_t end = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, end);
+    if (line_.size() + part.size() > limit) return fail("a line or head over the limit");
+    if (end == std::string_view::npos) {
+      line_.append(part);
+      bytes = {};
+      return {};
+    }
+    bytes.remove_prefix(end + 1);
+    std::string_view line = part;  // in place, unless it came in parts
+    if (!line_.empty()) {
+      line_.append(part);
+      line = line_;
+    }
+    if (!chunk_line) head_bytes_ += line.size();
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    PAWL_TRY(take_line(line));
+    line_.clear();
+  }
+  return {};
+}
+
+Status HttpResponseReader::take_line(std::string_view line) {
   switch (state_) {
     case State::kStatusLine:
-      return take_status_line();
+      return take_status_line(line);
     case State::kFields:
-      return line_.empty() ? end_of_head() : take_field();
+      return line.empty() ? end_of_head() : take_field(line);
     case State::kChunkSize:
-      return take_chunk_size();
+      return take_chunk_size(line);
     case State::kChunkEnd:
-      if (!line_.empty()) return fail("no line end after a chunk");
+      if (!line.empty()) return fail("no line end after a chunk");
       state_ = State::kChunkSize;
       return {};
     case State::kTrailers:
-      if (line_.empty()) state_ = State::kComplete;
+      if (line.empty()) state_ = State::kComplete;
       return {};
     default:
       return fail("a line where none belongs");
   }
 }
 
-Status HttpResponseReader::take_status_line() {
-  const std::string_view line = line_;
+Status HttpResponseReader::take_status_line(std::string_view line) {
   if (line.empty() && head_.status == 0) return {};  // an empty line before a status line is to be ignored
   const bool shaped =
       line.size() >= 12 && line.starts_with("HTTP/1.") && line[7] >= '0' && line[7] <= '9' && line[8] == ' ' && (line.size() == 12 || line[12] == ' ');
   const auto status = shaped ? parse_int(line.substr(9, 3)) : std::nullopt;
-  if (!status || *status < 100) return fail("bad status line \"" + line_.substr(0, 80) + "\"");
+  if (!status || *status < 100) return fail("bad status line \"" + std::string(line.substr(0, 80)) + "\"");
   head_ = {};
   head_.status = static_cast<int>(*status);
   head_.minor_version = line[7] - '0';
@@ -112,10 +133,9 @@ Status HttpResponseReader::take_status_line() {
   return {};
 }
 
-Status HttpResponseReader::take_field() {
-  const std::string_view line = line_;
+Status HttpResponseReader::take_field(std::string_view line) {
   const auto colon = line.find(':');
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return fail("bad field line \"" + line_.substr(0, 80) + "\"");
+  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return fail("bad field line \"" + std::string(line.substr(0, 80)) + "\"");
   head_.fields.emplace_back(lower(line.substr(0, colon)), trim(line.substr(colon + 1)));
   return {};
 }
@@ -167,13 +187,13 @@ Status HttpResponseReader::end_of_head() {
   return {};
 }
 
-Status HttpResponseReader::take_chunk_size() {
-  const std::string_view digits = trim(std::string_view(line_).substr(0, line_.find(';')));
+Status HttpResponseReader::take_chunk_size(std::string_view line) {
+  const std::string_view digits = trim(line.substr(0, line.find(';')));
   std::uint64_t size = 0;
-  if (digits.empty() || digits.size() > 15) return fail("bad chunk size \"" + line_.substr(0, 80) + "\"");
+  if (digits.empty() || digits.size() > 15) return fail("bad chunk size \"" + std::string(line.substr(0, 80)) + "\"");
   for (const char c : digits) {
     const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-    if (digit < 0) return fail("bad chunk size \"" + line_.substr(0, 80) + "\"");
+    if (digit < 0) return fail("bad chunk size \"" + std::string(line.substr(0, 80)) + "\"");
     size = size * 16 + static_cast<std::uint64_t>(digit);
   }
   left_ = size;

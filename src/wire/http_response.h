@@ -27,15 +27,20 @@ struct HttpLimits {
 };
 
 /// Reads one HTTP/1.x response to a request that has a body in its answer (anything but HEAD and CONNECT). Bytes in,
-/// body bytes out; any split is legal at any byte. Interim responses (1xx) are skipped. No socket, no clock.
+/// body bytes out; any split is legal at any byte. Interim responses (1xx) are skipped. No socket, no clock. Nothing of
+/// the body is copied, and nothing is allocated once the head is read.
 /// After an error the reader stays failed; errors are ErrorClass::kTransient and name what broke.
 class HttpResponseReader {
  public:
   explicit HttpResponseReader(HttpLimits limits = {}) : limits_(limits) {}
 
-  /// Takes bytes and appends what they hold of the body to `body`, transfer coding removed. Returns how many were
-  /// taken: fewer than given only when the response is complete; the rest belongs to whatever comes next.
-  Result<std::size_t> feed(std::string_view bytes, std::string& body);
+  /// Takes bytes off the front of `bytes` up to the next piece of the body, which goes to `piece` (a view into `bytes`),
+  /// transfer coding removed. An empty piece: there is none in what was given. Call it until `bytes` is empty; what is
+  /// left of them once the response is complete belongs to whatever comes next.
+  Status next(std::string_view& bytes, std::string_view& piece);
+
+  /// Ready for the next response; buffers are kept.
+  void reset();
 
   /// The peer closed. An error unless the response is complete or one that ends so.
   Status finish();
@@ -51,11 +56,11 @@ class HttpResponseReader {
  private:
   enum class State { kStatusLine, kFields, kBody, kChunkSize, kChunkData, kChunkEnd, kTrailers, kUntilClose, kComplete, kFailed };
 
-  Status take_line();
-  Status take_status_line();
-  Status take_field();
+  Status take_line(std::string_view line);
+  Status take_status_line(std::string_view line);
+  Status take_field(std::string_view line);
   Status end_of_head();
-  Status take_chunk_size();
+  Status take_chunk_size(std::string_view line);
   Error fail(std::string what);
 
   HttpLimits limits_;

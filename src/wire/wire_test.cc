@@ -15,10 +15,13 @@ std::string read_http(const std::vector<std::string_view>& parts, bool closes = 
   HttpResponseReader reader;
   std::string body;
   std::size_t left = 0;
-  for (const std::string_view part : parts) {
-    const auto taken = reader.feed(part, body);
-    if (!taken) return "error: " + taken.error().message;
-    left += part.size() - *taken;
+  for (std::string_view part : parts) {
+    std::string_view piece;
+    while (!part.empty() && !reader.complete()) {
+      if (const auto status = reader.next(part, piece); !status) return "error: " + status.error().message;
+      body += piece;
+    }
+    left += part.size();
   }
   if (closes) {
     if (const auto status = reader.finish(); !status) return "error: " + status.error().message;
@@ -31,13 +34,19 @@ std::string read_http(const std::vector<std::string_view>& parts, bool closes = 
 
 std::string read_sse(const std::vector<std::string_view>& parts) {
   SseReader reader;
-  std::vector<SseEvent> events;
-  for (const std::string_view part : parts) {
-    if (const auto status = reader.feed(part, events); !status) return "error: " + status.error().message;
-  }
-  if (const auto status = reader.finish(events); !status) return "error: " + status.error().message;
+  SseEvent event;
   std::string out;
-  for (const SseEvent& e : events) out += fmt::format("({}|{}|{}{})", e.name, e.data, e.done ? "done" : "", e.terminated ? "" : "cut");
+  const auto write = [&] { out += fmt::format("({}|{}|{}{})", event.name, event.data, event.done ? "done" : "", event.terminated ? "" : "cut"); };
+  for (const std::string_view part : parts) {
+    const std::string own(part);  // its memory is gone when the next part comes
+    std::string_view bytes = own;
+    while (!bytes.empty()) {
+      const auto found = reader.next(bytes, event);
+      if (!found) return "error: " + found.error().message;
+      if (*found) write();
+    }
+  }
+  if (reader.finish(event)) write();
   return out + fmt::format(" keepalive={} comments={} after={}", reader.keepalive_data(), reader.comments(), reader.bytes_after_done());
 }
 
@@ -108,9 +117,25 @@ TEST(HttpResponse, SaysWhenTheConnectionClosedTooEarly) {
 
 TEST(HttpResponse, LimitsTheHead) {
   HttpResponseReader reader({.head_bytes = 64, .chunk_line_bytes = 16});
-  std::string body;
-  EXPECT_FALSE(reader.feed("HTTP/1.1 200 OK\r\nx: " + std::string(100, 'y'), body).has_value());
-  EXPECT_FALSE(reader.feed("more", body).has_value());
+  const std::string head = "HTTP/1.1 200 OK\r\nx: " + std::string(100, 'y');
+  std::string_view bytes = head, piece;
+  EXPECT_FALSE(reader.next(bytes, piece).has_value());
+  bytes = "more";
+  EXPECT_FALSE(reader.next(bytes, piece).has_value());
+}
+
+TEST(HttpResponse, ReadsAnotherResponseAfterAReset) {
+  HttpResponseReader reader;
+  std::string_view bytes = "HTTP/1.0 500 No\r\n\r\nx", piece;
+  ASSERT_TRUE(reader.next(bytes, piece).has_value());
+  EXPECT_EQ(piece, "x");
+  reader.reset();
+  EXPECT_FALSE(reader.started());
+  bytes = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+  ASSERT_TRUE(reader.next(bytes, piece).has_value());
+  EXPECT_EQ(piece, "ok");
+  EXPECT_TRUE(reader.complete() && reader.keep_alive() && bytes.empty());
+  EXPECT_EQ(reader.head().fields.size(), 1u);
 }
 
 TEST(Sse, EndsLinesWithLfCrLfOrCr) {
@@ -119,9 +144,10 @@ TEST(Sse, EndsLinesWithLfCrLfOrCr) {
 
 TEST(Sse, GivesTheEventWithTheByteThatCompletesIt) {
   SseReader reader;
-  std::vector<SseEvent> events;
-  ASSERT_TRUE(reader.feed("data: a\r\r", events).has_value());
-  EXPECT_EQ(events.size(), 1u);
+  SseEvent event;
+  std::string_view bytes = "data: a\r\r";
+  EXPECT_TRUE(reader.next(bytes, event).value());
+  EXPECT_EQ(event.data, "a");
 }
 
 TEST(Sse, JoinsDataLinesAndIgnoresCommentsBetweenThem) {
@@ -158,11 +184,28 @@ TEST(Sse, SkipsAByteOrderMarkAtTheStartOnly) {
 
 TEST(Sse, ReadsLargeEventsUpToTheLimit) {
   SseReader reader(1 << 20);
-  std::vector<SseEvent> events;
-  EXPECT_TRUE(reader.feed("data: " + std::string(1'000'000, 'x') + "\n\n", events).has_value());
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].data.size(), 1'000'000u);
-  EXPECT_FALSE(reader.feed("data: " + std::string(1'100'000, 'x'), events).has_value());
+  SseEvent event;
+  const std::string large = "data: " + std::string(1'000'000, 'x') + "\n\n", larger = "data: " + std::string(1'100'000, 'x');
+  std::string_view bytes = large;
+  EXPECT_TRUE(reader.next(bytes, event).value());
+  EXPECT_EQ(event.data.size(), 1'000'000u);
+  bytes = larger;
+  EXPECT_FALSE(reader.next(bytes, event).has_value());
+}
+
+TEST(Sse, CopiesNoEventThatCameInOnePiece) {
+  SseReader reader;
+  SseEvent event;
+  const std::string all = "data: {\"a\":1}\n\ndata: x\n\n";
+  std::string_view bytes = all;
+  ASSERT_TRUE(reader.next(bytes, event).value());
+  EXPECT_EQ(event.data.data(), all.data() + 6);
+  ASSERT_TRUE(reader.next(bytes, event).value());
+  EXPECT_EQ(event.data, "x");
+  reader.reset();
+  bytes = "data: y\n\n";
+  ASSERT_TRUE(reader.next(bytes, event).value());
+  EXPECT_EQ(event.data, "y");
 }
 
 }  // namespace
