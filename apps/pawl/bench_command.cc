@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -9,9 +8,13 @@
 #include "base/text.h"
 #include "bench_live_view.h"
 #include "bench_output_options.h"
+#include "bench_points.h"
 #include "benchout/text.h"
+#include "calibration_file.h"
 #include "cli.h"
 #include "codec/describe.h"
+#include "load_flags.h"
+#include "loadgen/calibrate.h"
 #include "loadgen/load.h"
 #include "model/bench_result.h"
 
@@ -19,12 +22,13 @@ namespace pawl::app {
 namespace {
 
 struct BenchFlags {
-  std::string url, model, backend = "openai";
-  std::int64_t concurrency = 0, isl = 0, osl = 0;
+  std::vector<std::string> urls;
+  std::string model, backend = "openai";
+  std::int64_t isl = 0, osl = 0;
+  LoadFlags load;
   std::optional<std::int64_t> requests, warmups;
   double range_ratio = 1;
   std::int64_t seed = 0;
-  double timeout_s = 600;
   BenchOutputFlags out;
 };
 
@@ -36,24 +40,66 @@ std::vector<std::string> backend_list() {
 
 std::string backend_names() { return join(backend_list(), ", "); }
 
+/// How far the times of this client can be off, under the report.
+void print_own_error(const model::BenchResult& r) {
+  if (r.calibration) {
+    fmt::print("\n  its own error     {} ({})\n", calibration_line(*r.calibration), r.calibration->taken_at);
+  } else {
+    fmt::print("\n  its own error     not measured on this machine yet: pawl bench calibrate\n");
+  }
+}
+
+/// Writes and prints a document that is no single result: to the one place that --output names, if any.
+Status give_document(const BenchFlags& bench, World& world, const CommonFlags& flags, const codec::Json& document) {
+  for (const std::string& output : bench.out.outputs) {
+    const std::string path = output.starts_with("json:") ? output.substr(5) : output;
+    PAWL_TRY(world.files.write_atomic(path, codec::write_json_pretty(document)));
+  }
+  if (flags.json) print_json(document);
+  return {};
+}
+
+ExitStatus status_of(const std::vector<BenchPoint>& points) {
+  return std::ranges::any_of(points, [](const BenchPoint& point) { return point.result.verdict == "INVALID"; }) ? ExitStatus::kFoundWanting : ExitStatus::kDone;
+}
+
 Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const CommonFlags& flags) {
+  if (bench.urls.empty() || bench.model.empty()) return usage_error("pawl bench needs --url and --model", "pawl bench --help shows examples");
+  if (bench.isl < 1 || bench.osl < 1) return usage_error("pawl bench needs --isl and --osl", "they are the tokens of a prompt and of an answer");
   loadgen::LoadRequest load;
-  load.url = bench.url;
+  load.url = bench.urls.front();
+  load.more_urls.assign(bench.urls.begin() + 1, bench.urls.end());
   load.backend = bench.backend;
   load.model = bench.model;
   load.isl = bench.isl;
   load.osl = bench.osl;
   load.range_ratio = bench.range_ratio;
-  load.concurrency = bench.concurrency;
-  load.requests = bench.requests.value_or(10 * bench.concurrency);
+  PAWL_TRY(apply(bench.load, bench.seed, load));
+  const std::int64_t slots = bench.load.concurrency.value_or(10);
+  load.requests = bench.requests.value_or(bench.load.sweep_concurrency.empty() ? 10 * slots : 0);
   // Two rounds fill caches and batches; beyond that, large runs would spend more on warming up than they gain.
-  load.warmups = bench.warmups.value_or(std::min({2 * bench.concurrency, std::max<std::int64_t>(bench.concurrency, 256), load.requests}));
-  load.seed = bench.seed;
-  load.request_timeout_s = bench.timeout_s;
-  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') load.bearer = key;
+  load.warmups = bench.warmups.value_or(std::min({2 * slots, std::max<std::int64_t>(slots, 256), load.requests == 0 ? 2 * slots : load.requests}));
 
-  if (bench.url.empty() || bench.model.empty() || bench.concurrency == 0 || bench.isl == 0 || bench.osl == 0) {
-    return usage_error("--url, --model, --concurrency, --isl and --osl are needed", "see `pawl bench --help`");
+  const auto calibration = latest_calibration(world);
+  if (!bench.load.sweep_concurrency.empty() || !bench.load.sweep_rate.empty()) {
+    const auto progress = make_progress(world, flags);
+    PAWL_ASSIGN(auto points, run_sweep(bench.load, load, *progress, world.stop));
+    for (BenchPoint& point : points) point.result.calibration = calibration;
+    PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr)));
+    if (!flags.json) print_points(points);
+    return world.stop.stop_requested() ? ExitStatus::kInterrupted : status_of(points);
+  }
+  if (bench.load.find_max_rate) {
+    const auto progress = make_progress(world, flags);
+    PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, *progress, world.stop));
+    for (BenchPoint& point : found.second) point.result.calibration = calibration;
+    PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first)));
+    if (!flags.json) {
+      print_points(found.second);
+      fmt::print("\n  highest rate that holds: {}\n",
+                 found.first.rate_per_s > 0 ? fmt::format("{:.2f} requests/s", found.first.rate_per_s) : "none of those tried");
+    }
+    return found.first.rate_per_s > 0 ? ExitStatus::kDone : ExitStatus::kFoundWanting;
   }
   measure::RecordsHead head;
   head.url = load.url;
@@ -67,37 +113,81 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
     head.endpoint = protocol->path(body);
   }
   PAWL_ASSIGN(const auto outputs, BenchOutputs::open(bench.out, std::move(head)));
-  outputs->target_in_flight = load.concurrency;
+  if (!load.arrivals && !load.data_set_arrivals) outputs->target_in_flight = load.concurrency;
   BenchLiveView view(world, flags, outputs.get());
   load.observer = &view;
   PAWL_ASSIGN(model::BenchResult result, loadgen::run_load(load, view, world.stop));
   view.clear();
+  result.calibration = calibration;
   PAWL_TRY(outputs->finish(result, world));
   if (flags.json) {
     print_json(codec::to_json(result));
   } else {
     fmt::print("{}", benchout::text_report(result));
+    print_own_error(result);
   }
+  if (result.client.stopped) return ExitStatus::kInterrupted;
   return result.verdict == "INVALID" ? ExitStatus::kFoundWanting : ExitStatus::kDone;
+}
+
+Result<ExitStatus> run_calibrate(const loadgen::CalibrationOptions& options, World& world, const CommonFlags& flags) {
+  const auto progress = make_progress(world, flags);
+  PAWL_ASSIGN(model::Calibration found, loadgen::calibrate(options, *progress, world.stop));
+  sign_calibration(world, found);
+  PAWL_TRY(keep_calibration(world, found));
+  if (flags.json) {
+    print_json(codec::to_json(found));
+    return ExitStatus::kDone;
+  }
+  fmt::print("{} streams, a token each {} ms, on {} core{}; receive times: {}\n\n", found.streams, found.gap_ms, found.cores, found.cores == 1 ? "" : "s",
+             found.clock);
+  fmt::print("  TTFT error         mean {:+.3f} ms, p99 {:.3f} ms\n", found.ttft_error_mean_ms, found.ttft_error_p99_ms);
+  fmt::print("  after the burst    mean {:+.3f} ms, p99 {:.3f} ms\n", found.ttft_error_after_burst_mean_ms, found.ttft_error_after_burst_p99_ms);
+  fmt::print("  gap error          p50 {:.3f} ms, p99 {:.3f} ms, sigma {:.3f} ms\n", found.gap_error_p50_ms, found.gap_error_p99_ms, found.gap_error_sigma_ms);
+  fmt::print("  CPU                {:.1f} s for a million events\n", found.cpu_s_per_million_events);
+  if (options.most_streams > options.streams) fmt::print("  within 1 ms        up to {} streams\n", found.streams_within_1ms);
+  fmt::print("\nKept; every result from here on carries it.\n");
+  return ExitStatus::kDone;
+}
+
+void add_calibrate_command(Cli& cli, CLI::App& parent) {
+  CLI::App* app = cli.command(parent, "calibrate", "Measure this client's own error on this machine, against a source of known times",
+                              "  pawl bench calibrate\n"
+                              "  pawl bench calibrate --streams 1000 --most-streams 4000\n"
+                              "\nTakes some seconds; the machine should do nothing else. The outcome is kept in ~/.cache/pawl and stored with every result.");
+  auto options = std::make_shared<loadgen::CalibrationOptions>();
+  options->most_streams = 2048;
+  app->add_option("--streams", options->streams, "Streams at once")->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))->capture_default_str();
+  app->add_option("--gap", options->gap_ms, "Milliseconds between the tokens of a stream")->check(CLI::Range(0.1, 1e4))->capture_default_str();
+  app->add_option("--tokens", options->tokens, "Tokens an answer")->check(CLI::Range(std::int64_t{2}, std::int64_t{100'000}))->capture_default_str();
+  app->add_option("--most-streams", options->most_streams, "Look up to so many streams for the most that stay within 1 ms")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
+      ->capture_default_str();
+  app->callback([&cli, options] { cli.selected = [options](World& world, const CommonFlags& flags) { return run_calibrate(*options, world, flags); }; });
 }
 
 }  // namespace
 
 void add_bench_command(Cli& cli) {
-  CLI::App* app = cli.command(
-      cli.root, "bench", "Measure an LLM server: a closed loop of streamed requests, judged at the end",
-      "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
-      "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
-      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
-      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --goodput tpot:30 --report run.html\n"
-      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
-      "\nA key for the server is taken from OPENAI_API_KEY. Exit status: 0 when the numbers can be used (VALID or SUSPECT),\n"
-      "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
+  CLI::App* app =
+      cli.command(cli.root, "bench", "Measure an LLM server: streamed requests under load, judged at the end",
+                  "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --report run.html\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --rate 5 --duration 60 --isl 1024 --osl 128\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --sweep-concurrency 1,8,32 --isl 1024 --osl 128\n"
+                  "  pawl bench --url http://127.0.0.1:8000 --model m --find-max-rate --slo ttft_p99:500ms --isl 1024 --osl 128\n"
+                  "  pawl bench calibrate\n"
+                  "\nA key for the server is taken from OPENAI_API_KEY. A stop (Ctrl-C) ends the run with what was measured so far. Exit status: 0 when the "
+                  "numbers can be used (VALID or SUSPECT),\n"
+                  "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
   auto bench = std::make_shared<BenchFlags>();
-  app->add_option("--url", bench->url, "Server, as http://host:port; a path prefix is allowed");
+  app->add_option("--url", bench->urls,
+                  "Server, as http://host:port, https://host:port or unix:PATH; a path prefix is allowed; repeat for several, used in turn");
   app->add_option("--model", bench->model, "Model name that the server knows");
   app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())->check(CLI::IsMember(backend_list()))->capture_default_str();
-  app->add_option("--concurrency", bench->concurrency, "Requests in flight")->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
   app->add_option("--osl", bench->osl, "Output tokens a request")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
   app->add_option("--requests", bench->requests, "Measured requests (default: 10 × concurrency)")
@@ -106,11 +196,13 @@ void add_bench_command(Cli& cli) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}));
   app->add_option("--range-ratio", bench->range_ratio, "Lengths are uniform over [ratio × length, length]")->check(CLI::Range(0.0, 1.0))->capture_default_str();
   app->add_option("--seed", bench->seed, "Same seed, same prompts and lengths")->capture_default_str();
-  app->add_option("--timeout", bench->timeout_s, "Seconds that one request may take")->check(CLI::Range(0.001, 1e6))->capture_default_str();
   add_bench_output_options(*app, bench->out);
+  add_load_flags(*app, bench->load);
+  add_calibrate_command(cli, *app);
   add_bench_file_commands(cli, *app);
+  // A parent is called after its subcommand.
   app->callback([&cli, app, bench] {
-    if (!app->get_subcommands().empty()) return;  // show, compare
+    if (!app->get_subcommands().empty()) return;
     cli.selected = [bench](World& world, const CommonFlags& flags) { return run_bench(*bench, world, flags); };
   });
 }
