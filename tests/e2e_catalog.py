@@ -63,6 +63,9 @@ def refusals_have_their_exit_status():
     output(*args, "--no-evals", "--all-evals", status=2)
     output(*args, "--no-evals", "--evals-only", status=2)
     output("matrix", "full-sweep", status=2)
+    output(*args, "--smoke", "--all-evals", status=2)
+    output("matrix", "test-config", "--catalog", DEMO, "--config-keys", "zz*", "--compat", status=1)
+    assert b"did you mean root?" in subprocess.run([str(PAWL), *map(str, args), "--layout", "rot"], capture_output=True, env=ENV).stderr
     assert not output(*args, "--runner-type", "nosuch", status=3)
     assert not output("matrix", "test-config", "--catalog", DEMO, "--config-keys", "zz*", status=3)
     assert not output("matrix", "full-sweep", "--config-files", "nowhere.yaml", status=3)
@@ -175,7 +178,80 @@ def the_schema_for_editors_agrees_with_the_check():
     assert agree > 550, (agree, looser, stricter)
 
 
+def october(tmp):
+    """The October tree is found, checked, expanded and spliced; its changelog is read."""
+    if not OCTOBER.exists():
+        print("  no ../shared/data/inferencex-october beside the project: skipped")
+        return
+    tree = tmp / "october"
+    shutil.copytree(OCTOBER.parent, tree, copy_function=shutil.copyfile)
+    configs = tree / "inferencex-e2e/configs"
+    master = configs / "nvidia-master.yaml"
+    shutil.copyfile(OCTOBER / "configs/nvidia-master.excerpt.yaml", master)
+    shutil.copyfile(OCTOBER / "perf-changelog.excerpt.yaml", tree / "inferencex-e2e/perf-changelog.yaml")
+    assert run_json(PAWL, "catalog", "check", "--catalog", tree)["violations"] == []
+    rows = json.loads(output("matrix", "full-sweep", "--catalog", tree))
+    assert len(rows) == 23 and all(row["node-count"] > 0 for row in rows if "prefill" in row)
+    assert rows == json.loads(output("matrix", "full-sweep", "--config-files", master, "--runner-config", configs / "runners.yaml"))
+    august = json.loads(output("catalog", "check", "--catalog", tree, "--generation", "2026-08", "--json", status=1))["violations"]
+    assert "known from generation 2026-10 on" in august[0]["message"], august[0]
+    output("catalog", "check", "--catalog", tree, "--layout", "root", status=3)
+    entries = run_json(PAWL, "changelog", "log", "--catalog", tree, "--key", "kimik3-*", schema="pawl.changelog-log/1")["entries"]
+    assert len(entries) == 2 and entries[0]["entry"]["pr-link"].endswith("/3088")
+    before = master.read_bytes()
+    done = run_json(PAWL, "catalog", "set-image", "glm5.2-fp4-gb300-*", "lmsysorg/sglang:nightly-dev-20261015-deadbeef", "--catalog", tree, schema="pawl.set-image/1")
+    assert [c["key"] for c in done["changed"]] == ["glm5.2-fp4-gb300-dynamo-sglang-agentic-agg", "glm5.2-fp4-gb300-dynamo-sglang-agentic-disagg"]
+    assert master.read_bytes() == before.replace(b"nightly-dev-20260914-4358a161", b"nightly-dev-20261015-deadbeef")
+    again = run_json(PAWL, "catalog", "set-image", "glm5.2-fp4-gb300-*", "lmsysorg/sglang:nightly-dev-20261015-deadbeef", "--catalog", tree)
+    assert again["changed"] == [] and again["already_there"] == 2
+    shutil.copyfile(OCTOBER / "configs/nvidia-master.excerpt.yaml", master)
+
+
+def a_family_moves_to_another_image_and_the_matrices_tell(tmp):
+    old, new = tmp / "old", tmp / "new"
+    shutil.copytree(DEMO, old)
+    shutil.copytree(DEMO, new)
+    recipes = run_json(PAWL, "catalog", "list", "--catalog", old)["recipes"]
+    image = recipes[0]["image"]
+    family = [r["key"] for r in recipes if r["image"] == image]
+    wanted = image.split(":")[0] + ":v9.9.9"
+    planned = run_json(PAWL, "catalog", "set-image", "*", wanted, "--from", image, "--catalog", new, "--dry-run")
+    assert planned["written"] is False and [c["key"] for c in planned["changed"]] == family
+    assert run_json(PAWL, "matrix", "diff", old, new, schema="pawl.matrix-diff/1")["changes"] == []
+    output("catalog", "set-image", "*", wanted, "--from", image, "--catalog", new)
+    changes = run_json(PAWL, "matrix", "diff", old, new)["changes"]
+    assert changes and {c["recipe"] for c in changes} == set(family)
+    assert all(c["change"] == "changed" and [f["path"] for f in c["fields"]] == ["image"] for c in changes)
+    assert "image: " + image + " -> " + wanted in output("matrix", "diff", old, new).decode()
+    output("catalog", "set-image", "nosuch", wanted, "--catalog", new, status=3)
+    output("catalog", "set-image", family[0], "no version", "--catalog", new, status=3)
+    output("catalog", "set-image", wanted, "--catalog", new, status=2)
+
+
+def patches_on_the_path_of_a_recipe_are_found(tmp):
+    folder = tmp / "patched"
+    shutil.copytree(DEMO, folder)
+    scripts = sorted(folder.glob("benchmarks/**/*.sh"))
+    for script in scripts:
+        script.write_text(script.read_text() + "pip install --no-deps https://example.org/engine.whl\n")
+    found = 0
+    for recipe in run_json(PAWL, "catalog", "list", "--catalog", folder)["recipes"]:
+        shown = run_json(PAWL, "catalog", "show", recipe["key"], "--patches", "--catalog", folder, schema="pawl.recipe-patches/1")
+        assert len([p for p in shown["patches"] if p["kind"] == "wheel"]) == len(shown["files"]), shown
+        found += len(shown["patches"])
+    assert found or not scripts
+
+
 with scratch() as tmp:
+    def the_october_tree():
+        october(tmp)
+
+    def a_family_moves():
+        a_family_moves_to_another_image_and_the_matrices_tell(tmp)
+
+    def patches():
+        patches_on_the_path_of_a_recipe_are_found(tmp)
+
     def check_reports_every_violation_of_a_broken_catalogue():
         check_reports_every_violation(tmp)
 
@@ -184,4 +260,4 @@ with scratch() as tmp:
 
     prove(full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
           check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check,
-          hostile_files)
+          hostile_files, the_october_tree, a_family_moves, patches)

@@ -5,10 +5,21 @@ import gzip
 import json
 import shutil
 import subprocess
+import sys
 
 from pawl_e2e import ENV, PAWL, ROOT, prove, run, run_json, scratch
 
 GOLDEN = ROOT.parent / "shared/data/inferencex/golden"
+PRIORITY = """version: 1
+base-score: 1.0
+adjustments:
+  {event: {push: 2.0}, multi-node: 1.25, agentic: 1.0, eval-only: 0.0, precision: {fp4: 0.75}, spec-decoding: {mtp: 0.75},
+   framework-prefix: {sglang: 0.5}, model-prefix: {qwen3.5: 0.75}}
+labels:
+  skip-queue: {name: skip_queue}
+  checklist-complete: {names: [ci-checklist-complete], adjustment: 0.25}
+  patchwork: {names: [ci-patchwork], score: 0.0, waived-by: [ci-patchwork-waived]}
+"""
 KEY = "demo-fp8-h200-sglang"
 
 
@@ -94,6 +105,59 @@ with scratch() as tmp:
         assert link(42) in file.read_text() and "XXX" not in file.read_text()
         run(PAWL, "changelog", "check", "--base", before, "--head", file, "--catalog", ROOT / "data/demo", "--number", 42, "--strict")
 
+    def append_writes_what_an_entry_may_ask_for():
+        file = tmp / "modifiers.yaml"
+        file.write_text(base)
+        args = ("changelog", "append", "--file", file, "--key", KEY, "--description", "New")
+        run(PAWL, *args, "--evals-only", "--eval-min-prefill-ep", "2", "--scenario-type", "agentic-coding")
+        assert file.read_text() == base + "\n" + entry(KEY).replace('"Entry"', '"New"') + \
+            "  evals-only: true\n  eval-min-prefill-ep: 2\n  scenario-type:\n    - agentic-coding\n", file.read_text()
+        run(PAWL, "changelog", "check", "--base", tmp / "before.yaml", "--head", file, "--catalog", ROOT / "data/demo", "--number", 42, "--strict")
+        refused = run(PAWL, *args, "--append-only", "--all-evals", status=3)
+        assert "C-04" in refused.stderr
+        run(PAWL, *args, "--scenario-type", "nosuch", status=2)
+
+    def the_reference_s_ci_calls_us():
+        """The wrappers, called as the reference's workflows call its scripts: same flags, same statuses, same bytes."""
+        ci = tmp / "ci"
+        shutil.copytree(ROOT / "data/demo", ci)
+        git(tmp, "init", "-q", "-b", "main", ci)
+        commit(ci, base)
+        git(ci, "checkout", "-qb", "change")
+        written = run_json(PAWL, "compat", "install", ci, schema="pawl.compat-install/1")["written"]
+        assert len(written) == 5
+        commit(ci, ours)
+
+        def script(name, *args, status=0, stdin=None):
+            done = subprocess.run([sys.executable, f"utils/{name}.py", *map(str, args)], cwd=ci, env=ENV, capture_output=True, text=True, input=stdin)
+            assert done.returncode == status, (name, args, done.returncode, done.stdout, done.stderr)
+            return done
+
+        generator = "matrix_logic/generate_sweep_configs"
+        masters = ("--config-files", *sorted(str(p.relative_to(ci)) for p in ci.glob("configs/*-master.yaml")))
+        rows = script(generator, "full-sweep", *masters).stdout
+        assert rows == run(PAWL, "matrix", "full-sweep", "--catalog", ci).stdout
+        assert script(generator, "full-sweep", "--config-f", *masters[1:], "--single").stdout  # beginnings of flags, as argparse takes them
+        script(generator, "test-config", *masters, "--config-keys", "nosuch", status=1)
+        script(generator, "full-sweep", *masters, "--step-size", "1", status=2)
+        script(generator, status=2)
+        refs = ("--base-ref", "main", "--head-ref", "change", "--changelog-file", "perf-changelog.yaml")
+        matrix = script("process_changelog", *refs, "--trim-conc").stdout
+        assert json.loads(matrix)["changelog_metadata"]["base_ref"] == "main"
+        assert script("validate_perf_changelog", *refs).stdout.count("\n") == 1
+        refused = script("validate_perf_changelog", "--base-ref", "change", "--head-ref", "main", "--changelog-file", "perf-changelog.yaml", status=1)
+        assert refused.stderr.startswith("ERROR: ") and not refused.stdout, refused
+        (ci / "configs/ci-priority.yaml").write_text(PRIORITY)
+        annotated = script("ci_priority", "--event-name", "pull_request", "--labels-json", '["skip_queue"]', "--pr-number", "42", stdin=matrix).stdout
+        assert '"skip-queue-pr":42' in annotated
+        script("prepare_perf_changelog_merge", "canonicalize", "--base-ref", "main", "--pr-number=42", "--changelog-file", "perf-changelog.yaml")
+        assert link(42) in (ci / "perf-changelog.yaml").read_text()
+        script("prepare_perf_changelog_merge", "resolve-conflict", "--pr-number", "42", "--changelog-file", "perf-changelog.yaml", "--repo",
+               "SemiAnalysisAI/InferenceX", status=1)
+        (ci / "utils/ci_priority.py").write_text("theirs\n")
+        run(PAWL, "compat", "install", ci, status=3)
+        run(PAWL, "compat", "install", ci, "--force")
+
     def wrong_inputs_are_told_apart_from_refusals():
         args = ("changelog", "check", "--base", tmp / "before.yaml", "--catalog", ROOT / "data/demo")
         run(PAWL, *args, "--head", tmp / "nowhere.yaml", status=3)
@@ -140,5 +204,5 @@ with scratch() as tmp:
         print(f"  {count + 1} golden outputs, {len(vectors)} vectors of verdicts")
 
     prove(make_repo, a_branch_that_is_behind_passes_and_the_reference_refuses_it, process_prints_the_matrix_of_the_new_entry,
-          the_conflict_is_resolved_onto_the_bytes_of_main, log_shows_the_entries_with_dates, append_and_canonicalize_keep_every_byte,
+          the_conflict_is_resolved_onto_the_bytes_of_main, log_shows_the_entries_with_dates, append_and_canonicalize_keep_every_byte, append_writes_what_an_entry_may_ask_for, the_reference_s_ci_calls_us,
           wrong_inputs_are_told_apart_from_refusals, golden_outputs_come_out_byte_for_byte)

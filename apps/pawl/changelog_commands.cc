@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <set>
 
 #include "changelog/gate.h"
 #include "changelog/history.h"
@@ -127,6 +129,7 @@ Result<Loaded> load_files(World& world, const CompareFlags& flags) {
 Result<Loaded> load(World& world, const CompareFlags& flags) {
   PAWL_ASSIGN(Loaded loaded, flags.repo.empty() ? load_files(world, flags) : load_refs(world, flags));
   loaded.input.compat = flags.compat;
+  loaded.input.no_evals = loaded.head.side.no_evals;
   loaded.options = {.trim_conc = flags.trim_conc,
                     .all_evals = flags.all_evals,
                     .evals_only = flags.evals_only,
@@ -147,7 +150,8 @@ Result<changelog::GateReport> gate(const Loaded& loaded) {
 Result<changelog::StrictChanges> strict(const Loaded& loaded, const CompareFlags& flags) {
   const auto& input = loaded.input;
   const std::string& from = flags.compat || !input.merge_base ? input.base : *input.merge_base;
-  return changelog::check_strict(from, input.head, flags.number > 0 ? std::optional(flags.number) : std::nullopt, "the base of " + input.file, input.file);
+  return changelog::check_strict(from, input.head, flags.number > 0 ? std::optional(flags.number) : std::nullopt, "the base of " + input.file, input.file,
+                                 input.no_evals);
 }
 
 Json error_json(const Error& error) {
@@ -192,6 +196,7 @@ Result<ExitStatus> check(World& world, const CommonFlags& common, const CompareF
   if (!passes) return Error(exact.error());
   fmt::print("{}: {} new {}, {} rows, {} evals: accepted\n", loaded.input.file, report->added.size(), report->added.size() == 1 ? "entry" : "entries",
              rows_in(report->matrix, false), rows_in(report->matrix, true));
+  if (flags.compat) return ExitStatus::kDone;
   if (report->base_ahead > 0)
     fmt::print("note: the branch is behind: the base got {} more since. Before it is merged: merge the base, then pawl changelog merge\n", report->base_ahead);
   if (!exact) {
@@ -212,12 +217,13 @@ Result<ExitStatus> process(World& world, const CompareFlags& flags) {
 struct AppendFlags {
   std::string file;
   changelog::Entry entry{.config_keys = {}, .description = {}, .pr_link = "XXX"};
+  changelog::EntryModifiers modifiers;
   bool dry_run = false;
 };
 
 Result<ExitStatus> append(World& world, const CommonFlags& common, const AppendFlags& flags) {
   PAWL_ASSIGN(const std::string base, world.files.read(flags.file));
-  PAWL_ASSIGN(const std::string head, changelog::append(base, flags.entry, flags.file));
+  PAWL_ASSIGN(const std::string head, changelog::append(base, flags.entry, flags.file, flags.modifiers));
   const std::string added = head.substr(base.size());
   if (!flags.dry_run) PAWL_TRY(world.files.write_atomic(flags.file, head));
   if (common.json) {
@@ -229,7 +235,7 @@ Result<ExitStatus> append(World& world, const CommonFlags& common, const AppendF
 }
 
 struct MergeFlags {
-  std::string merge_base, request, main, repo, path = "perf-changelog.yaml", output;
+  std::string merge_base, request, main, repo, path = "perf-changelog.yaml", output, base_ref;
   changelog::MergeTarget target;
 };
 
@@ -247,6 +253,7 @@ Result<ExitStatus> finish_merge(World& world, const CommonFlags& common, const M
 }
 
 Result<ExitStatus> merge(World& world, const CommonFlags& common, MergeFlags flags) {
+  flags.target.no_evals = flags.path.starts_with("inferencex-e2e/");
   std::string base, request, main;
   if (!flags.repo.empty()) {
     PAWL_ASSIGN(const GitTree git, GitTree::open(flags.repo));
@@ -270,14 +277,29 @@ Result<ExitStatus> merge(World& world, const CommonFlags& common, MergeFlags fla
 }
 
 Result<ExitStatus> canonicalize(World& world, const CommonFlags& common, MergeFlags flags) {
-  PAWL_ASSIGN(const std::string base, world.files.read(flags.merge_base));
+  if (flags.merge_base.empty() == flags.base_ref.empty()) return usage_error("one of --base FILE and --base-ref REF is needed");
+  if (flags.output.empty()) flags.output = "perf-changelog.yaml";
+  flags.target.no_evals = std::filesystem::absolute(flags.output).string().contains("/inferencex-e2e/");
+  std::string base;
+  if (flags.base_ref.empty()) {
+    PAWL_ASSIGN(base, world.files.read(flags.merge_base));
+  } else {
+    const std::filesystem::path file = std::filesystem::absolute(flags.output);
+    PAWL_ASSIGN(const GitTree git, GitTree::open(file.parent_path()));
+    PAWL_ASSIGN(const std::string commit, git.commit(flags.base_ref));
+    std::error_code trouble;
+    const std::string path = std::filesystem::relative(file, git.folder(), trouble).string();
+    PAWL_ASSIGN(const auto bytes, git.read(commit, path));
+    if (!bytes) return not_found(fmt::format("{} is not at {}", path, flags.base_ref));
+    base = *bytes;
+  }
   PAWL_ASSIGN(const std::string head, world.files.read(flags.output));
   PAWL_ASSIGN(const std::string result, changelog::canonicalize(base, head, flags.target));
   return finish_merge(world, common, flags, head, result);
 }
 
 struct LogFlags {
-  std::string key, file, catalog, repo, ref = "HEAD", path = "perf-changelog.yaml";
+  std::string key, file, catalog, repo, ref = "HEAD", path;
 };
 
 Result<ExitStatus> log(World& world, const CommonFlags& common, const LogFlags& flags) {
@@ -288,16 +310,22 @@ Result<ExitStatus> log(World& world, const CommonFlags& common, const LogFlags& 
     PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(folder.texts.layout, folder.texts.texts));
     known = catalogue.keys();
     name = folder.texts.layout.changelog;
+    if (!folder.texts.texts.contains(name)) return not_found(fmt::format("{} has no {}", flags.catalog, name));
     bytes = folder.texts.texts.at(name);
   }
   if (!flags.repo.empty()) {
     PAWL_ASSIGN(const GitTree git, GitTree::open(flags.repo));
     PAWL_ASSIGN(const std::string commit, git.commit(flags.ref));
-    PAWL_ASSIGN(const auto text, git.read(commit, flags.path));
-    if (!text) return not_found(fmt::format("{} is not at {}", flags.path, flags.ref));
-    name = flags.path;
+    const auto found = texts_at(world, git, commit);
+    name = !flags.path.empty() ? flags.path : found ? found->layout.changelog : "perf-changelog.yaml";
+    PAWL_ASSIGN(const auto text, git.read(commit, name));
+    if (!text) return not_found(fmt::format("{} is not at {}", name, flags.ref));
     bytes = *text;
-    PAWL_ASSIGN(dates, git.line_dates(commit, flags.path));
+    PAWL_ASSIGN(dates, git.line_dates(commit, name));
+    // The keys of that commit: wildcards of entries and the siblings of a pattern are found among them.
+    if (known.empty() && found) {
+      if (const auto catalogue = plan::Catalogue::read(found->layout, found->texts)) known = catalogue->keys();
+    }
   } else if (!flags.file.empty()) {
     name = flags.file;
     PAWL_ASSIGN(bytes, world.files.read(flags.file));
@@ -305,10 +333,24 @@ Result<ExitStatus> log(World& world, const CommonFlags& common, const LogFlags& 
     return usage_error("--catalog, --file or --repo says which ledger");
   }
   PAWL_ASSIGN(const codec::YamlDocument document, codec::parse_yaml(bytes, name));
+  std::vector<changelog::LedgerEntry> entries;
+  for (const codec::YamlNode& item : document.root.items) {
+    PAWL_ASSIGN(changelog::LedgerEntry entry, changelog::read_entry(document, item, true));
+    entries.push_back(std::move(entry));
+  }
+  // Without a catalogue the ledger itself says which keys there are.
+  if (known.empty()) {
+    std::set<std::string> keys;
+    for (const changelog::LedgerEntry& entry : entries) {
+      for (const std::string& key : entry.config_keys) {
+        if (!key.contains('*')) keys.insert(key);
+      }
+    }
+    known.assign(keys.begin(), keys.end());
+  }
   Json found = Json::array();
   std::string shown;
-  for (const codec::YamlNode& item : document.root.items) {
-    PAWL_ASSIGN(const changelog::LedgerEntry entry, changelog::read_entry(document, item));
+  for (const changelog::LedgerEntry& entry : entries) {
     const changelog::Touch touch = changelog::touch_of(entry, flags.key, known);
     if (touch == changelog::Touch::kNone) continue;
     const auto line = static_cast<std::size_t>(entry.place.line);
@@ -357,15 +399,20 @@ void add_changelog_commands(Cli& cli) {
   add_compare_options(*check_app, *check_flags);
   check_app->add_option("--number", check_flags->number, "Number of the request, for the links of new entries (default: as on main)");
   check_app->add_flag("--strict", check_flags->strict, "The strict check must pass too");
-  check_app->callback(
-      [&cli, check_flags] { cli.selected = [check_flags](World& world, const CommonFlags& common) { return check(world, common, *check_flags); }; });
+  check_app->callback([&cli, check_flags] {
+    cli.flags.compat = check_flags->compat;
+    cli.selected = [check_flags](World& world, const CommonFlags& common) { return check(world, common, *check_flags); };
+  });
 
   auto process_flags = std::make_shared<CompareFlags>();
   CLI::App* process_app = cli.command(*top, "process", "The matrix that new entries ask for; prints the contract's JSON",
                                       "  pawl changelog process --repo . --base-ref origin/main --head-ref HEAD --trim-conc");
   add_compare_options(*process_app, *process_flags);
   process_app->add_flag("--trim-conc", process_flags->trim_conc, "The lowest concurrency of every recipe alone");
-  process_app->callback([&cli, process_flags] { cli.selected = [process_flags](World& world, const CommonFlags&) { return process(world, *process_flags); }; });
+  process_app->callback([&cli, process_flags] {
+    cli.flags.compat = process_flags->compat;
+    cli.selected = [process_flags](World& world, const CommonFlags&) { return process(world, *process_flags); };
+  });
 
   auto append_flags = std::make_shared<AppendFlags>();
   CLI::App* append_app = cli.command(*top, "append", "Append one entry; every byte before it stays",
@@ -374,6 +421,15 @@ void add_changelog_commands(Cli& cli) {
   append_app->add_option("--key", append_flags->entry.config_keys, "Config key or pattern with *; may be repeated")->required();
   append_app->add_option("--description", append_flags->entry.description, "One sentence; may be repeated")->required();
   append_app->add_option("--link", append_flags->entry.pr_link, "Link of the request")->capture_default_str();
+  changelog::EntryModifiers& m = append_flags->modifiers;
+  append_app->add_flag("--evals-only", m.evals_only, "The entry asks for evals alone");
+  append_app->add_flag("--all-evals", m.all_evals, "The entry asks for every eval point and no throughput");
+  append_app->add_flag("--append-only", m.append_only, "The entry asks for new points of recipes that are there; excludes the eval flags");
+  append_app->add_flag("--no-evals", m.no_evals, "The entry asks for no evals (generations from 2026-09a on); excludes the eval flags");
+  append_app->add_option("--eval-min-prefill-ep", m.eval_min_prefill_ep, "Evals only of multi-node rows with at least this prefill ep")
+      ->check(CLI::PositiveNumber);
+  append_app->add_option("--scenario-type", m.scenario_type, "Only these scenarios: fixed-seq-len, agentic-coding")
+      ->check(CLI::IsMember({"fixed-seq-len", "agentic-coding"}));
   append_app->add_flag("--dry-run", append_flags->dry_run, "Print the entry, write nothing");
   append_app->callback(
       [&cli, append_flags] { cli.selected = [append_flags](World& world, const CommonFlags& common) { return append(world, common, *append_flags); }; });
@@ -390,14 +446,17 @@ void add_changelog_commands(Cli& cli) {
   merge_app->add_option("--number", merge_flags->target.number, "Number of the request")->required();
   merge_app->add_option("--repository", merge_flags->target.repository, "Its repository, for links")->capture_default_str();
   merge_app->add_option("--output", merge_flags->output, "Write the result here instead of printing it");
+  merge_app->add_flag("--compat", cli.flags.compat, "Exit statuses of the reference: 1 for whatever is refused");
   merge_app->callback(
       [&cli, merge_flags] { cli.selected = [merge_flags](World& world, const CommonFlags& common) { return merge(world, common, *merge_flags); }; });
 
   auto canon_flags = std::make_shared<MergeFlags>();
   CLI::App* canon_app = cli.command(*top, "canonicalize", "Put the request's link into the new entries of a ledger",
                                     "  pawl changelog canonicalize --base old.yaml --file perf-changelog.yaml --number 42");
-  canon_app->add_option("--base", canon_flags->merge_base, "The ledger before the change: a file")->required();
-  canon_app->add_option("--file", canon_flags->output, "The ledger to rewrite")->required();
+  canon_app->add_option("--base", canon_flags->merge_base, "The ledger before the change: a file");
+  canon_app->add_option("--base-ref", canon_flags->base_ref, "The ledger before the change: a ref of the repository that the file lies in");
+  canon_app->add_option("--file,--path", canon_flags->output, "The ledger to rewrite (default: perf-changelog.yaml)");
+  canon_app->add_flag("--compat", cli.flags.compat, "Exit statuses of the reference: 1 for whatever is refused");
   canon_app->add_option("--number", canon_flags->target.number, "Number of the request")->required();
   canon_app->add_option("--repository", canon_flags->target.repository, "Its repository, for links")->capture_default_str();
   canon_app->callback(
@@ -412,7 +471,7 @@ void add_changelog_commands(Cli& cli) {
   log_app->add_option("--file", log_flags->file, "The ledger, when it is not that of the catalogue");
   log_app->add_option("--repo", log_flags->repo, "Read the ledger from this git repository, with dates");
   log_app->add_option("--ref", log_flags->ref, "Which commit of it")->capture_default_str();
-  log_app->add_option("--path", log_flags->path, "Path of the ledger in the repository")->capture_default_str();
+  log_app->add_option("--path", log_flags->path, "Path of the ledger in the repository (default: of the layout found)");
   log_app->callback([&cli, log_flags] { cli.selected = [log_flags](World& world, const CommonFlags& common) { return log(world, common, *log_flags); }; });
 }
 

@@ -33,6 +33,7 @@ struct CommonFlags {
   std::filesystem::path workspace = ".";
   bool workspace_given = false;
   bool json = false;
+  bool compat = false;   ///< exit statuses and first words of errors as the reference's programs have them
   std::string progress;  ///< "" (by itself), "json", "none"
   std::filesystem::path data;
 };
@@ -73,5 +74,6 @@ void add_demo_command(Cli& cli);
 void add_schema_command(Cli& cli);
 void add_completion_command(Cli& cli);
 void add_changelog_commands(Cli& cli);
+void add_compat_commands(Cli& cli);
 
 }  // namespace pawl::app

@@ -130,6 +130,7 @@ int run(int argc, char** argv) {
   add_image_commands(cli);
   add_priority_command(cli);
   add_changelog_commands(cli);
+  add_compat_commands(cli);
   add_change_request_commands(cli);
   add_sweep_commands(cli);
   add_bench_command(cli);
@@ -163,11 +164,14 @@ int run(int argc, char** argv) {
   world.assets = std::make_unique<posix::EmbeddedAssets>(flags.data);
   auto outcome = cli.selected(world, flags);
   std::fflush(stdout);
+  // The reference knows 0, 1 for whatever is refused or fails, 2 for usage.
+  const auto status = [&](ExitStatus s) { return flags.compat && s != ExitStatus::kDone && s != ExitStatus::kUsage ? 1 : static_cast<int>(s); };
   if (!outcome) {
+    if (flags.compat && !flags.json) fmt::print(stderr, "ERROR: {}\n", outcome.error().message);
     print_error(outcome.error(), flags.json, ::isatty(STDERR_FILENO) != 0);
-    return static_cast<int>(outcome.error().exit);
+    return status(outcome.error().exit);
   }
-  return static_cast<int>(*outcome);
+  return status(*outcome);
 }
 
 }  // namespace

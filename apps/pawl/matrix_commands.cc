@@ -7,9 +7,13 @@
 #include "catalogue_source.h"
 #include "cli.h"
 #include "codec/json_append.h"
+#include "git_tree.h"
 #include "model/point.h"
 #include "plan/expansion.h"
 #include "plan/generator.h"
+#include "plan/key_pattern.h"
+#include "plan/matrix_diff.h"
+#include "plan/schema.h"
 
 namespace pawl::app {
 namespace {
@@ -136,7 +140,7 @@ void print_count(const plan::Matrix& matrix, bool json) {
 }
 
 Result<ExitStatus> print(const CommonFlags& common, const plan::Catalogue& catalogue, plan::Matrix matrix, const View& view) {
-  if (view.trim_conc) matrix = plan::trim_concurrencies(std::move(matrix));
+  if (view.trim_conc) matrix = plan::trim_concurrencies(std::move(matrix), catalogue.generation().trim_agentic);
   if (view.smoke) matrix = smoke_of(matrix);
   if (!view.explain.empty()) return explain(catalogue, matrix, view.explain, common.json);
   if (view.count) {
@@ -186,6 +190,8 @@ void take_common(const MatrixFlags& flags, plan::GeneratorOptions& options) {
 Result<ExitStatus> generate(World& world, const CommonFlags& common, MatrixFlags flags, bool sweep) {
   plan::GeneratorOptions& options = sweep ? static_cast<plan::GeneratorOptions&>(flags.sweep) : flags.test;
   take_common(flags, options);
+  if (flags.view.smoke && (flags.view.trim_conc || options.no_evals || options.evals_only || options.all_evals))
+    return usage_error("--smoke excludes --trim-conc and the flags for evals", "a smoke run has its own points and its one eval");
   if (sweep) PAWL_TRY(plan::check_options(flags.sweep));
   if (!sweep) PAWL_TRY(plan::check_options(flags.test));
   PAWL_ASSIGN(plan::CatalogueTexts texts, flags.source.read(world));
@@ -210,11 +216,90 @@ void add_common(CLI::App& app, MatrixFlags& flags, plan::GeneratorOptions& optio
   app.add_option("--scenario-type", flags.scenario_types, "fixed-seq-len, agentic-coding; default: both")
       ->check(CLI::IsMember({"fixed-seq-len", "agentic-coding"}));
   app.add_option("--seq-lens", options.seq_lens, "1k1k, 8k1k; agentic recipes are not touched by it")->check(CLI::IsMember({"1k1k", "8k1k"}));
+  app.add_option("--agentic-multinode-min-eval-conc", options.agentic_min_eval_conc,
+                 "Multi-node agentic topologies below this concurrency have no default eval; 0: no minimum (default: 16, by the generation)")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--count", flags.view.count, "Print how many rows and points there are, nothing else");
   app.add_flag("--table", flags.view.table, "Print a table for people");
   app.add_flag("--smoke", flags.view.smoke, "Only what a smoke run of every recipe measures");
   app.add_flag("--trim-conc", flags.view.trim_conc, "Only the lowest concurrency of every curve");
   app.add_option("--explain", flags.view.explain, "Say which lines made a row: a label (\"TP2/EP1 conc 4\"), an experiment name, a point key or a row number");
+}
+
+struct DiffFlags {
+  std::string before, after, repo;
+  std::vector<std::string> keys;
+  CatalogueChoice choice;
+};
+
+/// A catalogue of a folder or, with --repo, of a commit.
+Result<plan::CatalogueTexts> texts_of(const World& world, const DiffFlags& flags, const std::string& which) {
+  if (flags.repo.empty()) {
+    PAWL_ASSIGN(CatalogueFolder folder, read_catalogue_folder(world, which, flags.choice));
+    return std::move(folder.texts);
+  }
+  PAWL_ASSIGN(const GitTree git, GitTree::open(flags.repo));
+  PAWL_ASSIGN(const std::string commit, git.commit(which));
+  PAWL_ASSIGN(const auto format, steward::load_format(*world.assets));
+  auto found = plan::collect_catalogue(
+      format, [&](const std::string& path) { return git.read(commit, path); }, flags.choice.layout, flags.choice.generation);
+  if (!found) return Error(found.error()).within(which);
+  return found;
+}
+
+Result<plan::Matrix> matrix_of(const plan::Catalogue& catalogue, const DiffFlags& flags) {
+  PAWL_TRY(plan::check(catalogue));
+  std::vector<const plan::Recipe*> chosen;
+  for (const plan::Recipe& recipe : catalogue.recipes()) {
+    const bool wanted = flags.keys.empty() || std::ranges::any_of(flags.keys, [&](const std::string& key) {
+                          return plan::is_pattern(key) ? plan::pattern_matches(key, recipe.key) : key == recipe.key;
+                        });
+    if (wanted) chosen.push_back(&recipe);
+  }
+  return plan::test_config_rows(catalogue, chosen, {});
+}
+
+std::string shown(const Json& value) {
+  return value.is_null() ? "(none)" : value.is_string() ? value.get<std::string>() : codec::write_json(value, codec::JsonForm::kPySpaced);
+}
+
+/// Which fields of which points differ between two catalogues.
+Result<ExitStatus> diff(World& world, const CommonFlags& common, const DiffFlags& flags) {
+  PAWL_ASSIGN(const plan::CatalogueTexts before_texts, texts_of(world, flags, flags.before));
+  PAWL_ASSIGN(const plan::CatalogueTexts after_texts, texts_of(world, flags, flags.after));
+  PAWL_ASSIGN(const plan::Catalogue before, plan::Catalogue::read(before_texts.layout, before_texts.texts));
+  PAWL_ASSIGN(const plan::Catalogue after, plan::Catalogue::read(after_texts.layout, after_texts.texts));
+  auto old = matrix_of(before, flags);
+  if (!old) return Error(old.error()).within(flags.before);
+  auto now = matrix_of(after, flags);
+  if (!now) return Error(now.error()).within(flags.after);
+  const std::vector<plan::RowChange> changes = plan::diff_matrices(*old, *now);
+  using Kind = plan::RowChange::Kind;
+  const auto count = [&](Kind kind) { return std::ranges::count(changes, kind, &plan::RowChange::kind); };
+  const auto word = [](Kind kind) { return kind == Kind::kAdded ? "added" : kind == Kind::kRemoved ? "removed" : "changed"; };
+  if (common.json) {
+    Json list = Json::array();
+    for (const plan::RowChange& change : changes) {
+      Json item{{"change", word(change.kind)}, {"recipe", change.recipe}, {"workload", workload_of(change.row)}, {"label", label_of(change.row)}};
+      for (const plan::FieldChange& field : change.fields) item["fields"].push_back({{"path", field.path}, {"before", field.before}, {"after", field.after}});
+      list.push_back(std::move(item));
+    }
+    print_json({{"schema", "pawl.matrix-diff/1"},
+                {"before", {{"name", flags.before}, {"rows", old->rows.size()}}},
+                {"after", {{"name", flags.after}, {"rows", now->rows.size()}}},
+                {"changes", list}});
+    return ExitStatus::kDone;
+  }
+  std::string recipe;
+  for (const plan::RowChange& change : changes) {
+    if (change.recipe != recipe) fmt::print("{}\n", change.recipe);
+    recipe = change.recipe;
+    fmt::print("  {} {} {}\n", change.kind == Kind::kAdded ? '+' : change.kind == Kind::kRemoved ? '-' : '~', workload_of(change.row), label_of(change.row));
+    for (const plan::FieldChange& field : change.fields) fmt::print("      {}: {} -> {}\n", field.path, shown(field.before), shown(field.after));
+  }
+  fmt::print("{} points changed, {} added, {} removed; {} rows before, {} after\n", count(Kind::kChanged), count(Kind::kAdded), count(Kind::kRemoved),
+             old->rows.size(), now->rows.size());
+  return ExitStatus::kDone;
 }
 
 }  // namespace
@@ -223,7 +308,8 @@ void add_matrix_commands(Cli& cli) {
   CLI::App* matrix = cli.root.add_subcommand("matrix", "Expand recipes into the rows of a sweep; prints the contract's JSON")->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, const char* examples, bool sweep) {
     auto flags = std::make_shared<MatrixFlags>();
-    CLI::App* app = cli.command(*matrix, name, what, std::string(examples) + "\n\nA catalogue or key that is refused: exit status 3 (the reference says 1).");
+    CLI::App* app = cli.command(*matrix, name, what, std::string(examples) + "\n\nA catalogue or key that is refused: exit status 3 (1 with --compat).");
+    app->add_flag("--compat", cli.flags.compat, "Exit statuses of the reference: 1 for whatever is refused");
     add_common(*app, *flags, sweep ? static_cast<plan::GeneratorOptions&>(flags->sweep) : flags->test);
     app->callback(
         [&cli, flags, sweep] { cli.selected = [flags, sweep](World& world, const CommonFlags& common) { return generate(world, common, *flags, sweep); }; });
@@ -252,6 +338,16 @@ void add_matrix_commands(Cli& cli) {
   full->add_option("--max-ep", s.max_ep, "Largest ep of single-node fixed rows; a larger one becomes this");
   full->add_flag("--single-node", s.single_node, "Only recipes on one node");
   full->add_flag("--multi-node", s.multi_node, "Only recipes on several nodes");
+
+  auto compared = std::make_shared<DiffFlags>();
+  CLI::App* diff_app = cli.command(*matrix, "diff", "Which fields of which points differ between two catalogues or two revisions of one",
+                                   "  pawl matrix diff OLD NEW\n  pawl matrix diff --repo . origin/main HEAD --config-keys 'dsr1-*' --json");
+  diff_app->add_option("before", compared->before, "Folder of a catalogue; with --repo a ref")->required();
+  diff_app->add_option("after", compared->after, "Folder of a catalogue; with --repo a ref")->required();
+  diff_app->add_option("--repo", compared->repo, "Compare two commits of this git repository");
+  diff_app->add_option("--config-keys", compared->keys, "Only these config keys or patterns");
+  compared->choice.add_to(*diff_app);
+  diff_app->callback([&cli, compared] { cli.selected = [compared](World& world, const CommonFlags& common) { return diff(world, common, *compared); }; });
 }
 
 }  // namespace pawl::app

@@ -70,6 +70,7 @@ void add_priority_command(Cli& cli) {
   app->add_option("--queue-namespace", flags->queue_namespace, "Put before every queue token")->capture_default_str();
   app->add_option("--pr-number", flags->pull_request, "Number of the change request");
   app->add_option("--criteria-json", flags->criteria, "Only these facts of a row count, a JSON list; empty or null: all");
+  app->add_flag("--compat", cli.flags.compat, "Exit statuses of the reference: 1 for whatever is refused");
   app->callback([&cli, flags] { cli.selected = [flags](World& world, const CommonFlags&) { return priority(world, *flags); }; });
 }
 

@@ -79,7 +79,7 @@ Result<AddedText> added_text(const std::string& base, const std::string& head, c
   return added;
 }
 
-Result<std::vector<LedgerEntry>> added_entries(const AddedText& added, const std::string& file) {
+Result<std::vector<LedgerEntry>> added_entries(const AddedText& added, const std::string& file, bool no_evals) {
   auto parsed = codec::parse_yaml(added.text, file);
   if (!parsed) {
     Error error = broken("C-25", "the added text is " + parsed.error().message);
@@ -97,7 +97,7 @@ Result<std::vector<LedgerEntry>> added_entries(const AddedText& added, const std
   }
   std::vector<LedgerEntry> entries;
   for (const codec::YamlNode& item : root.items) {
-    auto entry = read_entry(*parsed, item);
+    auto entry = read_entry(*parsed, item, no_evals);
     if (!entry) return in_head(std::move(entry).error(), added);
     entry->place.line = head_line(added, entry->place.line);
     entries.push_back(std::move(*entry));

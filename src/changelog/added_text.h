@@ -30,7 +30,7 @@ struct AddedText {
 
 /// The entries in an added text (11.2). Errors: YAML that cannot be read, C-52 when there is none, those of
 /// `read_entry`; their lines are those of head.
-[[nodiscard]] Result<std::vector<LedgerEntry>> added_entries(const AddedText& added, const std::string& file);
+[[nodiscard]] Result<std::vector<LedgerEntry>> added_entries(const AddedText& added, const std::string& file, bool no_evals = false);
 
 /// One changed stretch of a line diff, [begin, end) in lines from 0. Either side may be empty.
 struct LineChange {

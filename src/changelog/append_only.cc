@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "changelog/lax.h"
 #include "changelog/rows.h"
 #include "changelog/rule.h"
+#include "changelog/same_data.h"
+#include "plan/typing.h"
 
 namespace pawl::changelog {
 namespace {
@@ -48,7 +49,7 @@ std::vector<std::int64_t> concurrencies(const Json& row) {
   std::vector<std::int64_t> all;
   const Json conc = row.value("conc", Json());
   for (const Json& value : conc.is_array() ? conc : Json::array({conc})) {
-    if (const auto number = lax_int(value)) all.push_back(*number);
+    if (const auto number = plan::lax_int(value)) all.push_back(*number);
   }
   return all;
 }
@@ -65,7 +66,7 @@ std::string series_of(const Json& row) {
   };
   Json series = Json::array();
   for (const char* name : {"model", "model-prefix", "precision", "framework", "runner"}) series.push_back(field(row, name));
-  series.push_back(lax_bool(field(row, "disagg")).value_or(false));
+  series.push_back(plan::lax_bool(field(row, "disagg")).value_or(false));
   series.push_back(agentic);
   series.push_back(agentic ? Json() : field(row, "isl"));
   series.push_back(agentic ? Json() : field(row, "osl"));
@@ -122,7 +123,7 @@ Result<std::vector<Json>> new_points(const std::vector<Json>& base, const std::v
     const bool list = row.contains("conc") && row["conc"].is_array();
     Json fresh = Json::array();
     for (const Json& value : list ? row["conc"] : Json::array({field(row, "conc")})) {
-      const auto conc = lax_int(value);
+      const auto conc = plan::lax_int(value);
       if (conc && !old.contains(*conc) && emitted[recipe].insert(*conc).second) fresh.push_back(value);
     }
     if (fresh.empty()) continue;

@@ -26,7 +26,7 @@ Result<std::vector<LedgerEntry>> gate_additions(const GateInput& input) {
     return broken_at("C-10", fmt::format("{} does not end with a newline", input.file), input.file, input.head, input.head.size());
   const std::string& from = input.compat || !input.merge_base ? input.base : *input.merge_base;
   PAWL_ASSIGN(const AddedText added, added_text(from, input.head, input.file, input.compat ? DiffReading::kReference : DiffReading::kBytes));
-  return added_entries(added, input.file);
+  return added_entries(added, input.file, input.no_evals);
 }
 
 Result<GateReport> check_gate(const GateInput& input, const CatalogueSide& head, const CatalogueSide* base, const ProcessOptions& options) {

@@ -16,7 +16,8 @@ struct GateInput {
   std::string head;                       ///< bytes at the head
   std::optional<std::string> merge_base;  ///< bytes where head left the base; absent: the base itself
   std::string file = "perf-changelog.yaml";
-  bool compat = false;  ///< as the reference: the two trees, read by the first characters of a diff's lines
+  bool no_evals = false;  ///< the generation knows that field of entries
+  bool compat = false;    ///< as the reference: the two trees, read by the first characters of a diff's lines
 };
 
 struct GateReport {

@@ -27,23 +27,35 @@ Error refused(const std::string& rule, const std::string& file, std::string_view
 
 }  // namespace
 
-std::string write_entry(const Entry& entry) {
+std::string write_entry(const Entry& entry, const EntryModifiers& m) {
   std::string text = "- config-keys:\n";
   for (const std::string& key : entry.config_keys) text += "    - " + codec::yaml_scalar(key) + "\n";
   text += "  description:\n";
   for (const std::string& line : entry.description) text += "    - " + codec::yaml_quoted(line) + "\n";
   text += "  pr-link: " + codec::yaml_scalar(entry.pr_link) + "\n";
+  for (const auto& [name, set] :
+       {std::pair{"evals-only", m.evals_only}, {"all-evals", m.all_evals}, {"append-only", m.append_only}, {"no-evals", m.no_evals}}) {
+    if (set) text += fmt::format("  {}: true\n", name);
+  }
+  if (m.eval_min_prefill_ep) text += fmt::format("  eval-min-prefill-ep: {}\n", *m.eval_min_prefill_ep);
+  if (!m.scenario_type.empty()) text += "  scenario-type:\n";
+  for (const std::string& type : m.scenario_type) text += "    - " + codec::yaml_scalar(type) + "\n";
   return text;
 }
 
-Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file) {
+Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file, const EntryModifiers& m) {
+  const bool evals = m.evals_only || m.all_evals || m.eval_min_prefill_ep;
+  if ((m.append_only || m.no_evals) && evals) {
+    return bad_input(fmt::format("C-04: {} cannot stand with evals-only, all-evals or eval-min-prefill-ep", m.append_only ? "append-only" : "no-evals"),
+                     "write two entries, in two changes");
+  }
   if (!base.ends_with('\n')) {
     return bad_input(fmt::format("{} does not end with a line end: an entry cannot be appended without changing a line of its history", file),
                      "end the file with one newline in a change of its own");
   }
   PAWL_ASSIGN(const codec::YamlDocument document, codec::parse_yaml(base, file));
   if (document.root.kind != YamlNode::Kind::kSequence) return bad_input("the changelog must be a list of entries").at(document.place(document.root));
-  std::string head = base + (base.ends_with("\n\n") ? "" : "\n") + write_entry(entry);
+  std::string head = base + (base.ends_with("\n\n") ? "" : "\n") + write_entry(entry, m);
   // Bytes that only come behind can still change what stands before: kept line ends of block text, a list in brackets, an end marker.
   const auto after = codec::parse_yaml(head, file);
   const std::size_t old = document.root.items.size();

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +19,21 @@ struct Entry {
 };
 BOOST_DESCRIBE_STRUCT(Entry, (), (config_keys, description, pr_link))
 
+/// What an entry may say beyond its keys: which part of the work it asks for (recipes-matrix-changelog 11.2).
+struct EntryModifiers {
+  bool evals_only = false, all_evals = false, append_only = false;
+  bool no_evals = false;  ///< generations from 2026-09a on
+  std::optional<std::int64_t> eval_min_prefill_ep;
+  std::vector<std::string> scenario_type;  ///< empty: both
+};
+
 /// The entry's text: block style, `- config-keys:` at column 0, one line end at its end, no blank line around it.
-[[nodiscard]] std::string write_entry(const Entry& entry);
+[[nodiscard]] std::string write_entry(const Entry& entry, const EntryModifiers& modifiers = {});
 
 /// `base` plus the entry: every byte of base is a prefix, exactly one blank line stands between, exactly one line end
 /// at the end; the old entries say what they said. Errors: base does not end in a line end, is not a list, or ends in a way that an
-/// addition would change (kept line ends of block text, a list in brackets, an end marker).
-[[nodiscard]] Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file);
+/// addition would change (kept line ends of block text, a list in brackets, an end marker); modifiers that exclude each other (C-04).
+[[nodiscard]] Result<std::string> append(const std::string& base, const Entry& entry, const std::string& file, const EntryModifiers& modifiers = {});
 
 /// The gate for an appended entry: `head` must be `base` plus one entry in the form above that names exactly
 /// `config_key` and carries no eval or scenario modifier. Errors (kInvalid) say which rule and where.

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "changelog/lax.h"
 #include "changelog/rule.h"
+#include "plan/typing.h"
 
 namespace pawl::changelog {
 namespace {
@@ -16,13 +16,16 @@ using codec::Json;
 using codec::YamlDocument;
 using codec::YamlNode;
 
-const std::vector<std::string> kKeys{"config-keys", "description", "pr-link", "evals-only", "all-evals", "append-only", "eval-min-prefill-ep", "scenario-type"};
+const std::vector<std::string> kAugustKeys{"config-keys", "description",         "pr-link",      "evals-only", "all-evals",
+                                           "append-only", "eval-min-prefill-ep", "scenario-type"};
+const std::vector<std::string> kLaterKeys{"config-keys", "description",         "pr-link",       "evals-only", "all-evals",
+                                          "append-only", "eval-min-prefill-ep", "scenario-type", "no-evals"};
 constexpr int kMergesMax = 8;
 
 /// Reads one entry; keeps the document for places.
 class EntryReader {
  public:
-  explicit EntryReader(const YamlDocument& document) : document_(document) {}
+  EntryReader(const YamlDocument& document, bool no_evals) : document_(document), keys_(no_evals ? kLaterKeys : kAugustKeys), no_evals_(no_evals) {}
 
   Result<LedgerEntry> read(const YamlNode& node) {
     if (node.kind != YamlNode::Kind::kMapping) return at("C-28", "an entry must be a mapping", node);
@@ -43,7 +46,7 @@ class EntryReader {
     PAWL_TRY(flag("append-only", entry.append_only));
     if (const YamlNode* ep = field("eval-min-prefill-ep"); ep != nullptr && !is_null(*ep)) {
       PAWL_ASSIGN(const Json value, scalar(*ep));
-      entry.eval_min_prefill_ep = lax_int(value);
+      entry.eval_min_prefill_ep = plan::lax_int(value);
       if (entry.eval_min_prefill_ep.value_or(0) < 1) return at("C-28", "eval-min-prefill-ep must be an integer of at least 1", *ep);
     }
     if (const YamlNode* types = field("scenario-type"); types != nullptr && !is_null(*types)) {
@@ -54,6 +57,13 @@ class EntryReader {
         if (word != "fixed-seq-len" && word != "agentic-coding")
           return at("C-28", fmt::format("C-05, '{}' is no scenario: fixed-seq-len or agentic-coding", word), types->items[i]);
       }
+    }
+    if (no_evals_) {
+      bool none = false;
+      PAWL_TRY(flag("no-evals", none));
+      entry.no_evals = none;
+      if (none && (entry.evals_only || entry.all_evals || entry.eval_min_prefill_ep))
+        return at("C-28", "no-evals cannot stand with evals-only, all-evals or eval-min-prefill-ep", *field("no-evals"));
     }
     if (entry.append_only && (entry.evals_only || entry.all_evals || entry.eval_min_prefill_ep)) {
       return at("C-28", "C-04, append-only cannot stand with evals-only, all-evals or eval-min-prefill-ep", *field("append-only"));
@@ -87,9 +97,9 @@ class EntryReader {
     }
     for (const auto& [key, value] : own) {
       const std::string canonical = replace_all(key, "_", "-");
-      const bool known = std::ranges::find(kKeys, canonical) != kKeys.end() && (canonical == key || key.find('-') == std::string::npos);
+      const bool known = std::ranges::find(keys_, canonical) != keys_.end() && (canonical == key || key.find('-') == std::string::npos);
       if (!known || (canonical != key && own.contains(canonical))) {
-        const auto near = nearest(key, kKeys);
+        const auto near = nearest(key, keys_);
         Error error = at("C-28", fmt::format("an entry has no field '{}'", key), *value);
         return near && *near != key ? std::move(error).advise(fmt::format("did you mean {}?", *near)) : error;
       }
@@ -131,23 +141,26 @@ class EntryReader {
     const YamlNode* node = field(name);
     if (node == nullptr) return {};
     PAWL_ASSIGN(const Json value, scalar(*node));
-    const auto read = lax_bool(value);
+    const auto read = plan::lax_bool(value);
     if (!read) return at("C-28", fmt::format("{} must be true or false", name), *node);
     out = *read;
     return {};
   }
 
   const YamlDocument& document_;
+  const std::vector<std::string>& keys_;
+  bool no_evals_;
   std::map<std::string, const YamlNode*> fields_;
 };
 
 }  // namespace
 
-Result<LedgerEntry> read_entry(const YamlDocument& document, const YamlNode& node) { return EntryReader(document).read(node); }
+Result<LedgerEntry> read_entry(const YamlDocument& document, const YamlNode& node, bool no_evals) { return EntryReader(document, no_evals).read(node); }
 
 Json entry_json(const LedgerEntry& entry) {
   Json out{{"config-keys", entry.config_keys}, {"description", entry.description}, {"pr-link", entry.pr_link},
            {"evals-only", entry.evals_only},   {"all-evals", entry.all_evals},     {"append-only", entry.append_only}};
+  if (entry.no_evals) out["no-evals"] = *entry.no_evals;
   if (entry.eval_min_prefill_ep) out["eval-min-prefill-ep"] = *entry.eval_min_prefill_ep;
   if (entry.scenario_type) out["scenario-type"] = *entry.scenario_type;
   return out;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "changelog/lax.h"
 #include "changelog/rule.h"
+#include "changelog/same_data.h"
 #include "changelog/strict.h"
 
 namespace pawl::changelog {
@@ -74,8 +74,8 @@ Result<std::string> main_with_corrections(const StrictFile& base, const StrictFi
 }  // namespace
 
 Result<std::string> canonicalize(const std::string& base, const std::string& head, const MergeTarget& target) {
-  PAWL_ASSIGN(const StrictFile old, parse_strict(base, "base"));
-  PAWL_ASSIGN(const StrictFile now, parse_strict(head, "head"));
+  PAWL_ASSIGN(const StrictFile old, parse_strict(base, "base", target.no_evals));
+  PAWL_ASSIGN(const StrictFile now, parse_strict(head, "head", target.no_evals));
   PAWL_ASSIGN(const StrictChanges changes, compare_entries(old, now, target.number));
   PAWL_TRY(compare_bytes(old, now, changes));
   if (changes.additions == 0) return head;
@@ -85,20 +85,20 @@ Result<std::string> canonicalize(const std::string& base, const std::string& hea
     PAWL_ASSIGN(const std::string block, with_link(block_of(now, i, now.spans[i].end), link_of(target), now.entries[i].place));
     result.replace(now.spans[i].begin, now.spans[i].end - now.spans[i].begin, block);
   }
-  PAWL_TRY(check_strict(base, result, target.number, "base", "the prepared file"));
+  PAWL_TRY(check_strict(base, result, target.number, "base", "the prepared file", target.no_evals));
   return result;
 }
 
 Result<std::string> resolve_conflict(const std::string& merge_base, const std::string& request, const std::string& main, const MergeTarget& target) {
-  PAWL_ASSIGN(const StrictFile old, parse_strict(merge_base, "merge base"));
-  PAWL_ASSIGN(const StrictFile theirs, parse_strict(request, "request"));
-  PAWL_ASSIGN(const StrictFile ours, parse_strict(main, "main"));
+  PAWL_ASSIGN(const StrictFile old, parse_strict(merge_base, "merge base", target.no_evals));
+  PAWL_ASSIGN(const StrictFile theirs, parse_strict(request, "request", target.no_evals));
+  PAWL_ASSIGN(const StrictFile ours, parse_strict(main, "main", target.no_evals));
   PAWL_ASSIGN(const StrictChanges changes, compare_entries(old, theirs, target.number));
   PAWL_TRY(compare_bytes(old, theirs, changes));
   if (changes.additions == 0 && changes.corrections.empty()) return unfit("the request neither adds an entry nor corrects a pr-link");
   PAWL_ASSIGN(std::string result,
               changes.additions > 0 ? main_with_additions(old, theirs, ours, target) : main_with_corrections(old, theirs, ours, changes.corrections));
-  PAWL_TRY(check_strict(main, result, target.number, "main", "the merged file"));
+  PAWL_TRY(check_strict(main, result, target.number, "main", "the merged file", target.no_evals));
   return result;
 }
 

@@ -11,6 +11,7 @@ namespace pawl::changelog {
 struct MergeTarget {
   std::int64_t number = 0;
   std::string repository = "SemiAnalysisAI/InferenceX";  ///< any other one cannot pass C-35
+  bool no_evals = false;                                 ///< the generation of the ledger knows that field of entries
 };
 
 /// `head` with the placeholder links of its new entries replaced by the request's link (recipes-matrix-changelog 13).

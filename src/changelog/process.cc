@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <map>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "changelog/append_only.h"
-#include "changelog/lax.h"
 #include "changelog/rows.h"
 #include "changelog/rule.h"
 #include "plan/generator.h"
+#include "plan/later_rows.h"
 #include "plan/schema.h"
+#include "plan/typing.h"
 
 namespace pawl::changelog {
 namespace {
@@ -77,13 +79,13 @@ class Coverage {
 /// Drops rows whose prefill runs on fewer expert ranks than the entry asks for.
 Status keep_min_prefill_ep(Rows& rows, std::int64_t least) {
   for (const Json& row : rows) {
-    if (row.contains("prefill") && row["prefill"].is_object() && row["prefill"].contains("ep") && !lax_int(row["prefill"]["ep"]))
+    if (row.contains("prefill") && row["prefill"].is_object() && row["prefill"].contains("ep") && !plan::lax_int(row["prefill"]["ep"]))
       return bad_input("prefill.ep of a generated row is no integer");
   }
   std::erase_if(rows, [least](const Json& row) {
     if (!row.contains("prefill") || !row["prefill"].is_object()) return false;
     const Json& prefill = row["prefill"];
-    return (prefill.contains("ep") ? lax_int(prefill["ep"]).value_or(1) : 1) < least;
+    return (prefill.contains("ep") ? plan::lax_int(prefill["ep"]).value_or(1) : 1) < least;
   });
   return {};
 }
@@ -98,6 +100,10 @@ class Processor {
       const auto regular = std::ranges::find(added, false, &LedgerEntry::append_only);
       if (regular != added.end()) return broken("C-53", "append-only entries cannot share a sweep with regular changelog entries").at(regular->place);
       if (options_.all_evals || options_.evals_only) return broken("C-54", "append-only sweeps cannot use the all-evals or evals-only modifiers");
+    }
+    for (const LedgerEntry& entry : added) {
+      if (entry.no_evals.value_or(false) && (options_.all_evals || options_.evals_only))
+        return broken("C-54", "no-evals excludes the all-evals and evals-only modifiers").at(entry.place);
     }
     std::vector<std::pair<const LedgerEntry*, std::vector<std::string>>> order;
     std::map<std::string, Scope> selected;
@@ -136,7 +142,7 @@ class Processor {
         std::ranges::move(rows, std::back_inserter(throughput_));
       }
     }
-    if (append_only_) return {};
+    if (append_only_ || entry.no_evals.value_or(false)) return {};
     const bool expand = options_.all_evals || entry.all_evals;
     for (const Group& group : evals_covered_.take(keys, scope_of(entry))) {
       PAWL_ASSIGN(Rows rows,
@@ -150,12 +156,16 @@ class Processor {
   Result<Json> buckets(const std::vector<LedgerEntry>& added) {
     if (options_.trim_conc) {
       std::vector<plan::RowOrigin> origins(throughput_.size());
-      throughput_ = plan::trim_concurrencies({std::move(throughput_), std::move(origins)}).rows;
+      throughput_ = plan::trim_concurrencies({std::move(throughput_), std::move(origins)}, head_.trim_agentic).rows;
     }
     Json out{{"single_node", Json::object()},  {"multi_node", Json::object()},     {"evals", Json::array()},
              {"agentic_evals", Json::array()}, {"multinode_evals", Json::array()}, {"multinode_agentic_evals", Json::array()}};
     for (Json& row : throughput_) {
-      row["recipe-fingerprint"] = recipe_fingerprint(row);
+      if (head_.fingerprint) {
+        PAWL_ASSIGN(row["recipe-fingerprint"], head_.fingerprint(row));
+      } else {
+        row["recipe-fingerprint"] = recipe_fingerprint(row);
+      }
       const RowShape shape = shape_of(row);
       PAWL_ASSIGN(Json normal, normal_row(shape, row));
       const bool agentic = shape == RowShape::kSingleAgentic || shape == RowShape::kMultiAgentic;
@@ -206,6 +216,23 @@ Result<CatalogueSide> side_of(const plan::Catalogue& catalogue) {
     }
     PAWL_ASSIGN(plan::Matrix matrix, plan::test_config_rows(catalogue, recipes, options));
     return std::move(matrix.rows);
+  };
+  const plan::Generation& generation = catalogue.generation();
+  side.trim_agentic = generation.trim_agentic;
+  side.no_evals = generation.no_evals;
+  side.fingerprint = [&catalogue, kind = generation.fingerprint](const Json& row) -> Result<std::string> {
+    if (kind == plan::Generation::Fingerprint::kRow) return recipe_fingerprint(row);
+    Json plain = recipe_of(row);
+    if (kind == plan::Generation::Fingerprint::kRowAndRecipe) {
+      PAWL_ASSIGN(Json recipe, plan::bound_recipe(catalogue, row));
+      if (recipe.is_null()) return recipe_fingerprint(row);
+      return sha256_hex(codec::write_json_sorted({{"row", std::move(plain)}, {"recipe", Json::array({std::move(recipe)})}}));
+    }
+    for (const char* role : {"prefill", "decode"}) {
+      if (!plain.contains(role) || !plain[role].is_object()) continue;
+      if (plain[role].value("additional-settings", Json()) == Json::array()) plain[role].erase("additional-settings");
+    }
+    return recipe_fingerprint(plain);
   };
   return side;
 }

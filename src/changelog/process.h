@@ -29,6 +29,10 @@ struct GeneratorCall {
 struct CatalogueSide {
   std::vector<std::pair<std::string, codec::Json>> configs;  ///< key → raw data, in load order
   std::function<Result<std::vector<codec::Json>>(const GeneratorCall&)> generate;
+  /// The fingerprint of a throughput row (12.8; from 2026-09b on see october-layout 4.1).
+  std::function<Result<std::string>(const codec::Json& row)> fingerprint;
+  bool trim_agentic = false;  ///< `--trim-conc` also trims multi-node agentic rows
+  bool no_evals = false;      ///< entries may say no-evals
 };
 
 /// A loaded catalogue as a side, after all its entries are validated. `catalogue` must outlive it.

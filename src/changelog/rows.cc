@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/hash.h"
-#include "changelog/lax.h"
+#include "plan/typing.h"
 
 namespace pawl::changelog {
 namespace {
@@ -62,6 +62,10 @@ constexpr Field kDisagg{"disagg", Type::kBool};
 constexpr Field kEvalConc{"eval-conc", Type::kInt, Absent::kDropped};
 constexpr std::array kFixedMarks{Field{"run-eval", Type::kBool}, Field{"eval-only", Type::kBool, Absent::kFalse}};
 constexpr std::array kAgenticMarks{Field{"run-eval", Type::kBool, Absent::kDropped}, Field{"eval-only", Type::kBool, Absent::kDropped}};
+// Fields of generations from 2026-09a on.
+constexpr std::array kLater{Field{"node-count", Type::kCount, Absent::kDropped}, Field{"srt-recipe", Type::kNonEmpty, Absent::kDropped},
+                            Field{"eval-srt-recipe", Type::kNonEmpty, Absent::kDropped}, Field{"power", Type::kBool, Absent::kDropped},
+                            Field{"require-power", Type::kBool, Absent::kDropped}};
 constexpr Field kFingerprint{"recipe-fingerprint", Type::kFingerprint, Absent::kDropped};
 
 constexpr std::array kWorker{Field{"num-worker", Type::kInt},
@@ -87,13 +91,14 @@ const std::vector<Field>& layout(RowShape shape) {
   static constexpr Field kConc{"conc", Type::kConc}, kConcInt{"conc", Type::kInt}, kConcList{"conc", Type::kConcList};
   static constexpr Field kNotDisagg{"disagg", Type::kFalse}, kAllConcs{"eval-all-concs", Type::kBool, Absent::kFalse};
   static constexpr Field kSpecOrNone{"spec-decoding", Type::kSpec, Absent::kNone};
-  static const std::vector<Field> single_fixed = join({kHead, one(kSpec), one(kRunner), kLengths, kRanks, kSpread, one(kConc), one(kMaxLen), one(kName),
+  static const std::vector<Field> single_fixed = join({kHead, one(kSpec), one(kRunner), kLengths, kRanks, kSpread, one(kConc), one(kMaxLen), kLater, one(kName),
                                                        one(kNotDisagg), kFixedMarks, one(kRouter), one(kFingerprint)});
-  static const std::vector<Field> multi_fixed = join({kHead, one(kSpec), one(kRunner), kLengths, kPair, one(kConcList), one(kMaxLen), one(kName), one(kDisagg),
-                                                      kFixedMarks, one(kEvalConc), one(kAllConcs), one(kRouter), one(kTransfer), one(kFingerprint)});
-  static const std::vector<Field> single_agentic = join({kHead, one(kRunner), kRanks, kSpread, one(kSpecOrNone), one(kConcInt), kOffload, one(kRouter),
+  static const std::vector<Field> multi_fixed =
+      join({kHead, one(kSpec), one(kRunner), kLengths, kPair, one(kConcList), one(kMaxLen), kLater, one(kName), one(kDisagg), kFixedMarks, one(kEvalConc),
+            one(kAllConcs), one(kRouter), one(kTransfer), one(kFingerprint)});
+  static const std::vector<Field> single_agentic = join({kHead, one(kRunner), kRanks, kSpread, one(kSpecOrNone), one(kConcInt), kLater, kOffload, one(kRouter),
                                                          kAgentic, one(kName), one(kScenario), kAgenticMarks, one(kFingerprint)});
-  static const std::vector<Field> multi_agentic = join({kHead, one(kSpec), one(kRunner), kPair, one(kConcList), kOffload, one(kRouter), one(kTransfer),
+  static const std::vector<Field> multi_agentic = join({kHead, one(kSpec), one(kRunner), kPair, one(kConcList), kLater, kOffload, one(kRouter), one(kTransfer),
                                                         kAgentic, one(kName), one(kDisagg), one(kScenario), kAgenticMarks, one(kEvalConc), one(kFingerprint)});
   switch (shape) {
     case RowShape::kSingleFixed:
@@ -116,7 +121,7 @@ Result<Json> int_list(const Json& value, const std::string& path) {
   if (!value.is_array()) return wrong(path, "must be a list of integers");
   Json out = Json::array();
   for (const Json& item : value) {
-    const auto number = lax_int(item);
+    const auto number = plan::lax_int(item);
     if (!number) return wrong(path, "must be a list of integers");
     out.push_back(*number);
   }
@@ -135,7 +140,7 @@ Result<Json> coerced(Type type, const Json& value, const std::string& path) {
       return value;
     case Type::kInt:
     case Type::kCount: {
-      const auto number = lax_int(value);
+      const auto number = plan::lax_int(value);
       if (!number || (type == Type::kCount && *number < 0)) return wrong(path, "must be an integer");
       return Json(*number);
     }
@@ -143,12 +148,12 @@ Result<Json> coerced(Type type, const Json& value, const std::string& path) {
       if (!value.is_number_integer() || value.get<std::int64_t>() <= 0) return wrong(path, "must be an integer greater than 0");
       return value;
     case Type::kBool: {
-      const auto flag = lax_bool(value);
+      const auto flag = plan::lax_bool(value);
       if (!flag) return wrong(path, "must be true or false");
       return Json(*flag);
     }
     case Type::kFalse:
-      if (value.is_string() || lax_bool(value).value_or(true)) return wrong(path, "must be false");
+      if (value.is_string() || plan::lax_bool(value).value_or(true)) return wrong(path, "must be false");
       return Json(false);
     case Type::kSpec:
       return word({"mtp", "draft_model", "none"});

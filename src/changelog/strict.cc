@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "changelog/added_text.h"
-#include "changelog/lax.h"
 #include "changelog/rule.h"
+#include "changelog/same_data.h"
 
 namespace pawl::changelog {
 namespace {
@@ -68,7 +68,7 @@ bool is_canonical(std::string_view link) {
 std::string canonical_link(std::string_view number) { return fmt::format("{}{}", kLinkBase, number); }
 bool is_placeholder_link(std::string_view link) { return link == "XXX" || link == canonical_link("XXX"); }
 
-Result<StrictFile> parse_strict(std::string bytes, const std::string& name) {
+Result<StrictFile> parse_strict(std::string bytes, const std::string& name, bool no_evals) {
   if (!bytes.ends_with('\n')) return broken_at("C-20", fmt::format("{} does not end with a newline", name), name, bytes, bytes.size());
   for (const auto& [rule, character, what] : {std::tuple{"C-21", '\r', "carriage returns"}, {"C-22", '\t', "tabs"}, {"C-23", '\0', "NUL bytes"}}) {
     if (const auto at = bytes.find(character); at != std::string::npos) return broken_at(rule, fmt::format("{} contains {}", name, what), name, bytes, at);
@@ -106,7 +106,7 @@ Result<StrictFile> parse_strict(std::string bytes, const std::string& name) {
     return error;
   }
   for (const YamlNode& item : document.root.items) {
-    PAWL_ASSIGN(LedgerEntry entry, read_entry(document, item));
+    PAWL_ASSIGN(LedgerEntry entry, read_entry(document, item, no_evals));
     file.entries.push_back(std::move(entry));
   }
   const std::vector<std::size_t> starts = entry_starts(file.bytes, false);
@@ -193,9 +193,9 @@ Status compare_bytes(const StrictFile& base, const StrictFile& head, const Stric
 }
 
 Result<StrictChanges> check_strict(const std::string& base, const std::string& head, std::optional<std::int64_t> pr_number, const std::string& base_name,
-                                   const std::string& head_name) {
-  PAWL_ASSIGN(const StrictFile old, parse_strict(base, base_name));
-  PAWL_ASSIGN(const StrictFile now, parse_strict(head, head_name));
+                                   const std::string& head_name, bool no_evals) {
+  PAWL_ASSIGN(const StrictFile old, parse_strict(base, base_name, no_evals));
+  PAWL_ASSIGN(const StrictFile now, parse_strict(head, head_name, no_evals));
   PAWL_ASSIGN(StrictChanges changes, compare_entries(old, now, pr_number));
   PAWL_TRY(compare_bytes(old, now, changes));
   return changes;

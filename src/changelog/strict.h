@@ -28,7 +28,7 @@ struct StrictFile {
 
 /// The strict parse of one file (recipes-matrix-changelog 11.5). Errors name the first rule of C-20 to C-28 that is
 /// broken, with the line.
-[[nodiscard]] Result<StrictFile> parse_strict(std::string bytes, const std::string& name);
+[[nodiscard]] Result<StrictFile> parse_strict(std::string bytes, const std::string& name, bool no_evals = false);
 
 /// What head changes, when it may.
 struct StrictChanges {
@@ -44,7 +44,7 @@ struct StrictChanges {
 
 /// All of the above in this order: 11.5 of base, of head, 11.6, 11.7.
 [[nodiscard]] Result<StrictChanges> check_strict(const std::string& base, const std::string& head, std::optional<std::int64_t> pr_number,
-                                                 const std::string& base_name = "base", const std::string& head_name = "head");
+                                                 const std::string& base_name = "base", const std::string& head_name = "head", bool no_evals = false);
 
 /// The link of a request in the reference's repository.
 [[nodiscard]] std::string canonical_link(std::string_view number);

@@ -279,7 +279,7 @@ const Generation& Catalogue::generation() const {
   return *generation_;
 }
 
-Result<Json> Catalogue::variant(const std::string& path) const {
+Result<Json> Catalogue::variant(const std::string& path, const Json* below) const {
   const auto colon = path.find(':');
   const std::string file = path.substr(0, colon);
   const auto found = recipe_files_.find(file);
@@ -287,8 +287,8 @@ Result<Json> Catalogue::variant(const std::string& path) const {
   if (!found->second) return found->second.error();
   const std::string_view selector = colon == std::string::npos ? std::string_view() : std::string_view(path).substr(colon + 1);
   // On one node the point picks its variant of a bundle, so that none needs to be named.
-  if (selector.empty() && found->second->is_bundle() && path.starts_with("benchmarks/single_node/")) return found->second->variant("base");
-  return found->second->variant(selector);
+  if (selector.empty() && found->second->is_bundle() && path.starts_with("benchmarks/single_node/")) return found->second->variant("base", below);
+  return found->second->variant(selector, below);
 }
 
 const Json* Catalogue::shared_block(const std::string& name) const {

@@ -93,9 +93,9 @@ class Catalogue {
   /// format.
   [[nodiscard]] const Generation& generation() const;
   [[nodiscard]] const Generation* generation_or_null() const { return generation_; }
-  /// A recipe, by its path from the project with its selector: merged. kNotFound: no such file among the texts, or no
+  /// A recipe, by its path from the project with its selector: merged, over `below` where given. kNotFound: no such file among the texts, or no
   /// such variant; kInvalid: a file that cannot be read.
-  [[nodiscard]] Result<codec::Json> variant(const std::string& path) const;
+  [[nodiscard]] Result<codec::Json> variant(const std::string& path, const codec::Json* below = nullptr) const;
   /// A block that recipes are merged over (configs/srt-recipes/NAME.yaml of the project); null when it is not there.
   [[nodiscard]] const codec::Json* shared_block(const std::string& name) const;
   /// kNotFound, with the nearest key as the remedy.

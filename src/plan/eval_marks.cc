@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -68,13 +69,15 @@ void append_key(std::string& key, const Json& value) {
   key += '\3';
 }
 
-std::string group_of(const Json& row, std::initializer_list<const char*> fields) {
+std::string group_of(const Json& row, const auto& fields) {
   std::string key;
-  for (const char* name : fields) append_key(key, field(row, name));
+  for (const auto& name : fields) append_key(key, field(row, std::string(name).c_str()));
   return key;
 }
 
-std::string single_group(const Json& row) { return group_of(row, {"model", "runner", "framework", "precision", "isl", "osl", "spec-decoding", "dp-attn"}); }
+std::string single_group(const Json& row) {
+  return group_of(row, std::array{"model", "runner", "framework", "precision", "isl", "osl", "spec-decoding", "dp-attn"});
+}
 
 /// All fields except those that vary inside one curve.
 std::string key_without(const Json& row, std::initializer_list<std::string_view> skipped) {
@@ -108,8 +111,17 @@ struct EvalMarks::Groups {
     Number conc;
     std::size_t first_row = SIZE_MAX;
     std::map<std::int64_t, Json> concs;
+    std::string identity;  ///< with `agentic_fallback`: what the results' database tells agentic deployments apart by
+    bool offloads = false;
   };
   std::vector<Choice> choices;
+  /// The multi-node agentic rows of a model on a runner: whether one is evaluated, and the one to take when none is.
+  struct Deployment {
+    bool served = false;
+    std::size_t row = SIZE_MAX;
+    Number conc;
+  };
+  std::map<std::string, Deployment> deployments;
 
   std::uint32_t curve(const std::string& key) { return index_of(curve_index_, key, curves); }
   std::uint32_t choice(const std::string& key) { return index_of(choice_index_, key, choices); }
@@ -125,8 +137,12 @@ struct EvalMarks::Groups {
   std::unordered_map<std::string, std::uint32_t> curve_index_, choice_index_;
 };
 
-EvalMarks::EvalMarks(const GeneratorOptions& options)
-    : none_(options.no_evals), all_(options.all_evals), only_(options.evals_only || options.all_evals), groups_(std::make_unique<Groups>()) {}
+EvalMarks::EvalMarks(const GeneratorOptions& options, EvalRules rules)
+    : none_(options.no_evals),
+      all_(options.all_evals),
+      only_(options.evals_only || options.all_evals),
+      rules_(std::move(rules)),
+      groups_(std::make_unique<Groups>()) {}
 EvalMarks::~EvalMarks() = default;
 
 Status EvalMarks::observe(const Json& row) {
@@ -140,7 +156,7 @@ Status EvalMarks::observe(const Json& row) {
   if (!multi && is_agentic) {
     PAWL_ASSIGN(const Number conc, comparable(row["conc"], row));
     note.kind = Kind::kSingleAgentic;
-    note.group = groups_->choice(group_of(row, {"model", "runner", "framework", "precision"}));
+    note.group = groups_->choice(group_of(row, rules_.agentic_group));
     Groups::Choice& choice = groups_->choices[note.group];
     if (choice.row == SIZE_MAX || conc.value > choice.conc.value) choice.row = index, choice.conc = conc;
     return {};
@@ -156,15 +172,26 @@ Status EvalMarks::observe(const Json& row) {
     return {};
   }
   note.kind = is_agentic ? Kind::kMultiAgentic : Kind::kMultiFixed;
-  std::optional<Number> largest;
+  const std::int64_t least = is_agentic ? rules_.agentic_min_conc : kEvalConcMin;
+  const bool settles = is_agentic && rules_.agentic_fallback;
+  std::optional<Number> largest, highest;
   for (const Json& conc : row["conc"]) {
     PAWL_ASSIGN(const Number number, comparable(conc, row));
-    if (number.value >= kEvalConcMin && (!largest || number.value > largest->value)) largest = number;
+    if (!highest || number.value > highest->value) highest = number;
+    if (number.value >= least && (!largest || number.value > largest->value)) largest = number;
   }
-  if (!largest && !all_) return {};
+  if (!largest && !all_ && !settles) return {};
   note.group = groups_->choice(topology_of(row));
   Groups::Choice& choice = groups_->choices[note.group];
   if (choice.first_row == SIZE_MAX) choice.first_row = index;
+  if (settles) {
+    Groups::Deployment& deployment = groups_->deployments[group_of(row, std::array{"model", "runner", "framework", "precision"})];
+    deployment.served = deployment.served || largest;
+    if (highest && (deployment.row == SIZE_MAX || highest->value > deployment.conc.value)) deployment.row = index, deployment.conc = *highest;
+    choice.identity = group_of(row, std::array{"model", "model-prefix", "runner", "framework", "precision", "spec-decoding", "disagg"});
+    for (const char* role : {"prefill", "decode"}) choice.identity += group_of(row[role], std::array{"num-worker", "tp", "ep", "dp-attn"});
+    choice.offloads = field(row, "kv-offloading") != "none";
+  }
   if (largest && (choice.row == SIZE_MAX || largest->value > choice.conc.value)) choice.row = index, choice.conc = *largest;
   if (all_) {
     for (const Json& conc : row["conc"]) choice.concs.try_emplace(number_of(conc)->value, conc);
@@ -172,8 +199,29 @@ Status EvalMarks::observe(const Json& row) {
   return {};
 }
 
+void EvalMarks::settle() {
+  for (const auto& [key, deployment] : groups_->deployments) {
+    if (deployment.served || deployment.row == SIZE_MAX) continue;
+    Groups::Choice& choice = groups_->choices[notes_[deployment.row].group];
+    choice.row = deployment.row, choice.conc = deployment.conc;
+  }
+  std::vector<Groups::Choice*> chosen;
+  for (Groups::Choice& choice : groups_->choices) {
+    if (!choice.identity.empty() && choice.row != SIZE_MAX) chosen.push_back(&choice);
+  }
+  std::ranges::sort(chosen, {}, &Groups::Choice::row);
+  std::map<std::pair<std::string, std::int64_t>, Groups::Choice*> kept;
+  for (Groups::Choice* choice : chosen) {
+    const auto [slot, fresh] = kept.try_emplace({choice->identity, choice->conc.value}, choice);
+    if (fresh) continue;
+    if (slot->second->offloads && !choice->offloads) std::swap(slot->second, choice);
+    choice->row = SIZE_MAX;
+  }
+}
+
 bool EvalMarks::apply(Json& row) {
   if (none_) return true;
+  if (applied_ == 0 && rules_.agentic_fallback) settle();
   const std::size_t index = applied_++;
   const Note& note = notes_[index];
   const bool multi = note.kind == Kind::kMultiFixed || note.kind == Kind::kMultiAgentic;
@@ -209,11 +257,14 @@ bool EvalMarks::apply(Json& row) {
   return true;
 }
 
-Matrix trim_concurrencies(Matrix matrix) {
+Matrix trim_concurrencies(Matrix matrix, bool agentic_multi) {
   Matrix kept;
   std::unordered_map<std::string, std::size_t> lowest;  // group → its row in `matrix`
   std::vector<bool> keep(matrix.rows.size(), true);
-  const auto conc = [&](std::size_t row) { return number_of(matrix.rows[row]["conc"]).value_or(Number{INT64_MAX, false}).value; };
+  const auto conc = [&](std::size_t row) {
+    const Json& written = matrix.rows[row]["conc"];
+    return number_of(written.is_array() && !written.empty() ? written[0] : written).value_or(Number{INT64_MAX, false}).value;
+  };
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
     Json& row = matrix.rows[i];
     if (!field(row, "prefill").is_null()) {
@@ -222,7 +273,7 @@ Matrix trim_concurrencies(Matrix matrix) {
         const auto least = std::ranges::min_element(concs, {}, [](const Json& c) { return number_of(c).value_or(Number{INT64_MAX, false}).value; });
         concs = Json::array({*least});
       }
-      continue;
+      if (!agentic_multi || !agentic(row)) continue;
     }
     const auto [slot, fresh] = lowest.try_emplace(key_without(row, {"conc", "exp-name"}), i);
     if (fresh) continue;

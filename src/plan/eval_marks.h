@@ -13,11 +13,20 @@
 
 namespace pawl::plan {
 
+/// What differs between generations (data/catalog/layouts.yaml).
+struct EvalRules {
+  std::vector<std::string> agentic_group{"model", "runner", "framework", "precision"};
+  std::int64_t agentic_min_conc = 16;  ///< of multi-node agentic topologies; 0: none
+  /// A deployment without such a topology is evaluated once, and of what the results' database takes for one configuration
+  /// one row is.
+  bool agentic_fallback = false;
+};
+
 /// Which rows are evaluated (recipes-matrix-changelog 9). That depends on all rows of an invocation, so there are two passes over the same rows in the
 /// same order: `observe` each of them, then `apply` to each. Keeps a few bytes a row and one key a group, never a row.
 class EvalMarks {
  public:
-  explicit EvalMarks(const GeneratorOptions& options);
+  explicit EvalMarks(const GeneratorOptions& options, EvalRules rules = {});
   ~EvalMarks();
   EvalMarks(const EvalMarks&) = delete;
   EvalMarks& operator=(const EvalMarks&) = delete;
@@ -38,7 +47,11 @@ class EvalMarks {
     std::int64_t conc = 0;  ///< of rows with one
   };
 
+  /// Between the passes: what only all rows together decide.
+  void settle();
+
   bool none_, all_, only_;
+  EvalRules rules_;
   std::unique_ptr<Groups> groups_;
   std::vector<Note> notes_;
   std::size_t applied_ = 0;

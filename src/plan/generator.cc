@@ -13,6 +13,7 @@
 #include "plan/concurrency.h"
 #include "plan/eval_marks.h"
 #include "plan/key_pattern.h"
+#include "plan/later_rows.h"
 #include "plan/row_builder.h"
 #include "plan/schema.h"
 #include "plan/typing.h"
@@ -91,7 +92,10 @@ class RowFamily {
 class Expander {
  public:
   Expander(const Catalogue& catalogue, const Recipe& recipe, const Rules& rules, std::vector<RowFamily>& out)
-      : recipe_(recipe), config_(recipe.config()), rules_(rules), out_(out), rows_(catalogue, recipe, config_), catalogue_(catalogue) {}
+      : recipe_(recipe), config_(recipe.config()), rules_(rules), out_(out), rows_(catalogue, recipe, config_), catalogue_(catalogue) {
+    const Generation* generation = catalogue.generation_or_null();
+    later_ = generation != nullptr && generation->worker_form;
+  }
 
   Status run() {
     PAWL_ASSIGN(const Json* runner, rows_.need(config_, "runner", *recipe_.node));
@@ -142,7 +146,9 @@ class Expander {
       PAWL_ASSIGN(const Json* space, rows_.need(item, "search-space", item_node));
       const YamlNode& space_node = child(item_node, "search-space");
       for (std::size_t k = 0; k < space->size(); ++k) {
-        const Json& entry = (*space)[k];
+        Json pair;
+        if (later_) pair = entry_as_pair(item, (*space)[k]);
+        const Json& entry = later_ ? pair : (*space)[k];
         const YamlNode& entry_node = space_node.items[k];
         PAWL_TRY(agentic ? agentic_entry(item, entry, entry_node) : fixed_entry(*lengths, entry, entry_node));
       }
@@ -168,6 +174,7 @@ class Expander {
     if (!concs) return {};
     PAWL_ASSIGN(Json row, multi_ ? rows_.multi_fixed(entry, node, lengths) : rows_.single_fixed(entry, node, lengths));
     if (clamped_ep) row["ep"] = *clamped_ep;
+    if (later_) PAWL_TRY(add_later_fields(catalogue_, recipe_, entry, node, row));
     add(std::move(row), std::move(*concs), node);
     return {};
   }
@@ -176,6 +183,7 @@ class Expander {
     PAWL_ASSIGN(auto concs, concurrencies(entry, node, EntryKind::kAgentic));
     if (!concs) return {};
     PAWL_ASSIGN(Json row, multi_ ? rows_.multi_agentic(item, entry, node) : rows_.single_agentic(item, entry, node));
+    if (later_) PAWL_TRY(add_later_fields(catalogue_, recipe_, entry, node, row));
     add(std::move(row), std::move(*concs), node);
     return {};
   }
@@ -228,6 +236,7 @@ class Expander {
   const Catalogue& catalogue_;
   std::shared_ptr<const std::vector<std::string>> runners_;
   bool multi_ = false;
+  bool later_ = false;  ///< a generation whose rows have more fields
 };
 
 Status usage(const GeneratorOptions& options) {
@@ -239,12 +248,27 @@ Status usage(const GeneratorOptions& options) {
 /// Section 6.2: the marks depend on all rows, so all of them are looked at before the first is given out.
 Status generate(const Catalogue& catalogue, const std::vector<const Recipe*>& recipes, const Rules& rules, const RowSink& sink) {
   std::vector<RowFamily> families;
-  EvalMarks marks(rules.common);
+  EvalRules eval_rules;
+  if (const Generation* generation = catalogue.generation_or_null()) {
+    eval_rules.agentic_group = generation->agentic_group;
+    eval_rules.agentic_min_conc = generation->agentic_min_eval_conc;
+    eval_rules.agentic_fallback = generation->agentic_fallback;
+  }
+  if (rules.common.agentic_min_eval_conc) eval_rules.agentic_min_conc = *rules.common.agentic_min_eval_conc;
+  EvalMarks marks(rules.common, std::move(eval_rules));
+  const bool only = rules.common.evals_only || rules.common.all_evals;
   std::size_t kept = 0;  // the families of so many recipes are in `families`
   const auto give_out = [&](RowFamily& family) -> Status {
     for (std::size_t i = 0, n = family.size(); i < n; ++i) {
       Json& row = family.at(i);
-      if (marks.apply(row)) PAWL_TRY(sink(row, family.origin()));
+      if (!marks.apply(row)) continue;
+      if (only && row.contains("require-power")) {
+        Json eval = row;  // the family's own row keeps its members
+        eval.erase("require-power");
+        PAWL_TRY(sink(eval, family.origin()));
+      } else {
+        PAWL_TRY(sink(row, family.origin()));
+      }
     }
     return {};
   };

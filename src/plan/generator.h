@@ -25,8 +25,9 @@ struct GeneratorOptions {
   bool evals_only = false;  ///< the marked rows alone
   bool all_evals = false;   ///< every row of the eval sequence, concurrencies merged (9.3)
   Scenarios scenarios;
-  std::optional<std::string> runner_node_filter;  ///< one row a node whose name holds this text (7.5)
-  std::vector<std::string> seq_lens;              ///< `1k1k`, `8k1k`; empty: all
+  std::optional<std::string> runner_node_filter;      ///< one row a node whose name holds this text (7.5)
+  std::vector<std::string> seq_lens;                  ///< `1k1k`, `8k1k`; empty: all
+  std::optional<std::int64_t> agentic_min_eval_conc;  ///< instead of the generation's; 0: none
   /// Search-space entries whose rows are kept between choosing the evals and giving the rows out; of later ones the rows are made again. Changes memory
   /// and time, never the rows.
   std::size_t entries_kept = 20'000;
@@ -87,8 +88,9 @@ using RowSink = std::function<Status(const codec::Json& row, const RowOrigin& or
 /// `1k1k`, `8k1k`, otherwise `<isl>_<osl>` (7.6).
 [[nodiscard]] std::string sequence_name(std::int64_t isl, std::int64_t osl);
 
-/// `--trim-conc` (12.6): rows with `prefill` keep their lowest concurrency; of the others the lowest of every group.
-[[nodiscard]] Matrix trim_concurrencies(Matrix matrix);
+/// `--trim-conc` (12.6): rows with `prefill` keep their lowest concurrency; of the others the lowest of every group, with
+/// `agentic_multi` also of multi-node agentic rows (generations from 2026-09a on).
+[[nodiscard]] Matrix trim_concurrencies(Matrix matrix, bool agentic_multi = false);
 
 /// The text that the reference prints: PY-SPACED, with its line end.
 [[nodiscard]] std::string matrix_text(const std::vector<codec::Json>& rows);

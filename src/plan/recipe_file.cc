@@ -54,6 +54,16 @@ Json sliced(const Json& value, std::size_t index) {
   return out;
 }
 
+/// A fragment over a shared block: mappings merge, everything else replaces, null is a value (srt-recipes 6.1).
+void overlay(Json& under, const Json& part) {
+  for (auto it = part.begin(); it != part.end(); ++it) {
+    if (it.value().is_object() && under.contains(it.key()) && under[it.key()].is_object())
+      overlay(under[it.key()], it.value());
+    else
+      under[it.key()] = it.value();
+  }
+}
+
 std::string base_name(const Json& base) {
   return base.is_object() && base.contains("name") && base["name"].is_string() ? base["name"].get<std::string>() : "unnamed";
 }
@@ -124,40 +134,46 @@ std::vector<std::string> RecipeFile::variants() const {
   return all;
 }
 
-Result<Json> RecipeFile::zip_variant(const std::string& group, std::size_t index) const {
+Result<Json> RecipeFile::zip_variant(const Json& base, const std::string& group, std::size_t index) const {
   const Json& block = root_[group];
   PAWL_ASSIGN(const std::size_t length, zip_length(group, block));
   if (index >= length) return not_found(fmt::format("{}: {} has {} variants, there is no [{}]", name_, group, length, index));
-  Json out = root_["base"];
+  Json out = base;
   merge_recipe(out, sliced(block, index));
-  if (!block.contains("name") || !block["name"].is_array()) out["name"] = fmt::format("{}_{}_{}", base_name(root_["base"]), group.substr(kZip.size()), index);
+  if (!block.contains("name") || !block["name"].is_array()) out["name"] = fmt::format("{}_{}_{}", base_name(base), group.substr(kZip.size()), index);
   drop_nulls(out);
   return out;
 }
 
-Result<Json> RecipeFile::variant(std::string_view selector) const {
+Result<Json> RecipeFile::variant(std::string_view selector, const Json* below) const {
   const auto none = [&](std::string message) { return not_found(fmt::format("{}: {}", name_, message), "there are: " + join(variants(), ", ")); };
+  const auto over = [&](const Json& part) {
+    Json merged = below == nullptr ? Json::object() : *below;
+    overlay(merged, part);
+    return merged;
+  };
   if (!is_bundle()) {
-    if (selector.empty()) return root_;
+    if (selector.empty()) return over(root_);
     return not_found(fmt::format("{} has no variants, so '{}' names none", name_, selector), "leave out ':' and what follows");
   }
+  const Json base = over(root_["base"]);
   Json out;
   if (selector.empty()) {
     const auto all = variants();
     if (all.size() != 1) return none(fmt::format("a bundle of {} variants needs one to be named", all.size()));
-    return variant(all[0]);
+    return variant(all[0], below);
   }
   if (selector == "base") {
-    out = root_["base"];
+    out = base;
   } else if (const auto zip = zip_selector(selector)) {
     if (!root_.contains(zip->first)) return none(fmt::format("no group '{}'", zip->first));
-    PAWL_ASSIGN(out, zip_variant(zip->first, zip->second));
+    PAWL_ASSIGN(out, zip_variant(base, zip->first, zip->second));
   } else {
     const auto block = root_.find(std::string(selector));
     if (!selector.starts_with(kOverride) || block == root_.end()) return none(fmt::format("no variant '{}'", selector));
-    out = root_["base"];
+    out = base;
     if (block->is_object()) merge_recipe(out, *block);
-    if (!block->is_object() || !block->contains("name")) out["name"] = fmt::format("{}_{}", base_name(root_["base"]), selector.substr(kOverride.size()));
+    if (!block->is_object() || !block->contains("name")) out["name"] = fmt::format("{}_{}", base_name(base), selector.substr(kOverride.size()));
   }
   if (root_.contains("schema") && !out.contains("schema")) out["schema"] = root_["schema"];
   return out;

@@ -29,16 +29,16 @@ class RecipeFile {
   [[nodiscard]] bool is_bundle() const;
   /// The selectors that `variant` takes, `base` not among them.
   [[nodiscard]] std::vector<std::string> variants() const;
-  /// The recipe that a selector names, merged; an empty selector names a plain file, or the only variant of a bundle.
+  /// The recipe that a selector names, merged, over `below` where given; an empty selector names a plain file, or the only variant of a bundle.
   /// kNotFound with what there is: an unknown selector, an index beyond the longest list, a selector on a plain file,
   /// no selector on a bundle of several. kInvalid: a zip group without lists, or with lists of different lengths.
-  [[nodiscard]] Result<codec::Json> variant(std::string_view selector) const;
+  [[nodiscard]] Result<codec::Json> variant(std::string_view selector, const codec::Json* below = nullptr) const;
 
  private:
   std::string name_;
   codec::Json root_;
 
-  [[nodiscard]] Result<codec::Json> zip_variant(const std::string& group, std::size_t index) const;
+  [[nodiscard]] Result<codec::Json> zip_variant(const codec::Json& base, const std::string& group, std::size_t index) const;
 };
 
 /// A block merged over a base: mappings into mappings, everything else replaces, null deletes the key.

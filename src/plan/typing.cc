@@ -213,6 +213,18 @@ std::string describe(const YamlNode& node) {
   return "the text '" + shown + "'";
 }
 
+std::optional<std::int64_t> lax_int(const Json& value) {
+  if (const auto number = number_of(value)) return number->value;
+  return value.is_string() ? int_of_text(value.get_ref<const std::string&>()) : std::nullopt;
+}
+
+std::optional<bool> lax_bool(const Json& value) {
+  if (value.is_string()) return bool_of_text(value.get_ref<const std::string&>());
+  const auto number = number_of(value);
+  if (!number || (number->value != 0 && number->value != 1)) return std::nullopt;
+  return number->value == 1;
+}
+
 Json Number::json() const { return is_float ? Json(static_cast<double>(value)) : Json(value); }
 
 std::optional<Number> number_of(const Json& value) {

@@ -30,6 +30,10 @@ namespace pawl::plan {
 /// What a node is, for a message: "the integer 8", "the text 'a'", "a list".
 [[nodiscard]] std::string describe(const codec::YamlNode& node);
 
+// The same for values already read, in rows and in entries of the changelog.
+[[nodiscard]] std::optional<std::int64_t> lax_int(const codec::Json& value);
+[[nodiscard]] std::optional<bool> lax_bool(const codec::Json& value);
+
 // Values of rows, as Python computes with them.
 
 /// An integral number that keeps being a float when it was written as one.
