@@ -75,5 +75,6 @@ void add_schema_command(Cli& cli);
 void add_completion_command(Cli& cli);
 void add_changelog_commands(Cli& cli);
 void add_compat_commands(Cli& cli);
+void add_upstream_commands(Cli& cli);
 
 }  // namespace pawl::app

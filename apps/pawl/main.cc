@@ -131,6 +131,7 @@ int run(int argc, char** argv) {
   add_priority_command(cli);
   add_changelog_commands(cli);
   add_compat_commands(cli);
+  add_upstream_commands(cli);
   add_change_request_commands(cli);
   add_sweep_commands(cli);
   add_bench_command(cli);

@@ -89,6 +89,10 @@ Result<HardwareTable> load_hardware(const io::Assets& assets) {
   return codec::from_json<HardwareTable>(json, "data/upstream/hardware.yaml");
 }
 
+bool reads_help_only(const EngineProfile& profile) {
+  return !profile.arguments.empty() && std::ranges::all_of(profile.arguments, [](const ArgumentRule& rule) { return rule.kind == "help"; });
+}
+
 std::string family_of(const HardwareTable& table, const std::string& gpu) {
   const std::string name = lower(gpu);
   const auto whole = table.families.find(name);

@@ -31,8 +31,9 @@ struct ResolutionRule {
   std::vector<std::string> holders;   ///< names of the argument object: self, server_args, cfg…
   std::vector<std::string> declares;  ///< calls whose keywords are decisions
   std::vector<std::string> returns;   ///< names of functions whose returned dicts are decisions (patterns)
+  std::vector<std::string> models;    ///< decorators that bind a function to model architectures
 };
-BOOST_DESCRIBE_STRUCT(ResolutionRule, (), (files, holders, declares, returns))
+BOOST_DESCRIBE_STRUCT(ResolutionRule, (), (files, holders, declares, returns, models))
 
 /// What a line of the source turns on: fields that matter only with another one set.
 struct Gate {
@@ -64,12 +65,13 @@ BOOST_DESCRIBE_STRUCT(EndpointRule, (), (files, methods))
 
 /// How the command line treats what is written.
 struct CommandLine {
-  std::vector<std::string> launch;  ///< word sequences that start the engine: "sglang.launch_server", "vllm serve"
-  bool prefixes = false;            ///< an unambiguous beginning of a flag is taken for it
-  bool underscores = false;         ///< `_` is taken for `-`
-  bool dotted = false;              ///< --a.b sets one key of --a
+  std::vector<std::string> launch;                           ///< word sequences that start the engine: "sglang.launch_server", "vllm serve"
+  bool prefixes = false;                                     ///< an unambiguous beginning of a flag is taken for it
+  bool underscores = false;                                  ///< `_` is taken for `-`
+  bool dotted = false;                                       ///< --a.b sets one key of --a
+  std::map<std::string, std::vector<std::string>> programs;  ///< launch words → files whose arguments that program has; none: all
 };
-BOOST_DESCRIBE_STRUCT(CommandLine, (), (launch, prefixes, underscores, dotted))
+BOOST_DESCRIBE_STRUCT(CommandLine, (), (launch, prefixes, underscores, dotted, programs))
 
 /// Everything pawl knows about where an engine keeps things: data/upstream/NAME.yaml.
 struct EngineProfile {
@@ -85,6 +87,7 @@ struct EngineProfile {
   std::map<std::string, std::string> default_of;  ///< call → keyword or position of the default in it ("default", "0")
   std::vector<ResolutionRule> resolutions;
   std::map<std::string, std::vector<std::string>> hardware;  ///< predicate name → GPU families for which it is true
+  std::vector<std::string> architecture;                     ///< names that hold the model's architecture
   std::map<std::string, std::string> assumed;                ///< predicate or environment reading (source text) → "true" or "false" for every recipe
   std::vector<Gate> gates;
   EnvironmentRule environment;
@@ -94,7 +97,10 @@ struct EngineProfile {
 };
 BOOST_DESCRIBE_STRUCT(EngineProfile, (),
                       (schema, engine, frameworks, packages, repository, read, command_line, arguments, deprecated_actions, default_of, resolutions, hardware,
-                       assumed, gates, environment, dependencies, endpoints, touched))
+                       architecture, assumed, gates, environment, dependencies, endpoints, touched))
+
+/// True when every argument rule reads --help texts: then destinations are not known, and one text is one file.
+[[nodiscard]] bool reads_help_only(const EngineProfile& profile);
 
 /// Which generation a recipe's GPU belongs to: data/upstream/hardware.yaml.
 struct HardwareTable {

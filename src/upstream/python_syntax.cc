@@ -195,6 +195,10 @@ class Reader {
       Expr out{ExprKind::kDict, {}, {}, {}, line(node)};
       for (std::uint32_t i = 0, n = ts_node_named_child_count(node); i < n; ++i) {
         const TSNode child = ts_node_named_child(node, i);
+        if (type(child) == "dictionary_splat" && ts_node_named_child_count(child) > 0) {
+          out.items.push_back({ExprKind::kOther, "**", {}, {}, line(child)});
+          out.items.push_back(expr(ts_node_named_child(child, 0), next));
+        }
         if (type(child) != "pair") continue;
         out.items.push_back(expr(field(child, "key"), next));
         out.items.push_back(expr(field(child, "value"), next));

@@ -21,7 +21,7 @@ enum class ExprKind {
   kFalse,
   kNone,
   kList,       ///< list, tuple or set
-  kDict,       ///< items: key, value, key, value…
+  kDict,       ///< items: key, value, key, value…; `**x` has a kOther "**" as its key
   kSubscript,  ///< items[0][items[1…]]
   kNot,
   kAnd,

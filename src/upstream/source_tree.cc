@@ -39,6 +39,11 @@ class Intake {
     if (tree_.notes.size() < 50) tree_.notes.push_back(std::move(text));
   }
   Status keep(const std::string& path, std::string bytes) {
+    if (!is_utf8(bytes)) {
+      note(path + ": not UTF-8; its other bytes are read as \"?\"");
+      std::ranges::replace_if(
+          bytes, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+    }
     total_ += bytes.size();
     if (total_ > limits_.total) return bad_input(fmt::format("{}: more than {} bytes of source", name_, limits_.total));
     tree_.files[path] = std::move(bytes);
