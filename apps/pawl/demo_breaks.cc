@@ -30,7 +30,7 @@ Result<CatalogueFolder> with_old_flag(CatalogueFolder catalogue, const std::stri
                      "use the built-in catalogue: pawl demo --break flag");
 }
 
-Result<io::Capacity> FullAfterSmoke::check(const std::string&) {
+Result<io::Capacity> FullAfterSmoke::check(const std::string&, std::int64_t) {
   bool smoked = false;
   PAWL_TRY(database_.query("SELECT 1 FROM runner_run WHERE state = 'success' AND json_extract(request, '$.purpose') = 'smoke'", {}, [&](const store::Row&) {
     smoked = true;

@@ -25,7 +25,7 @@ BOOST_DESCRIBE_ENUM(Breakage, kNone, kFlag, kCapacity, kAccuracy)
 class FullAfterSmoke final : public io::CapacitySource {
  public:
   explicit FullAfterSmoke(store::Database& database) : database_(database) {}
-  Result<io::Capacity> check(const std::string& runner) override;
+  Result<io::Capacity> check(const std::string& runner, std::int64_t below_percent) override;
 
  private:
   store::Database& database_;

@@ -219,9 +219,9 @@ void add_demo_command(Cli& cli) {
         if (control::terminal(candidate.state)) continue;
         PAWL_ASSIGN(const control::Candidate now, bench->steward.run(candidate.id, world.stop));
         ended.push_back(codec::to_json(now));
-        const ExitStatus status = exit_status_of(*now.outcome);
+        const ExitStatus status = now.outcome ? exit_status_of(*now.outcome) : ExitStatus::kDone;  // parked: nothing needs a process
         if (static_cast<int>(status) > static_cast<int>(worst)) worst = status;
-        if (!flags.json) fmt::print("{}: {}\n", now.recipe, codec::enum_text(*now.outcome));
+        if (!flags.json) fmt::print("{}: {}\n", now.recipe, now.outcome ? codec::enum_text(*now.outcome) : "parked in " + codec::enum_text(now.state));
       }
       if (!resumed && flags.json) print_json({{"schema", "pawl.resumed/1"}, {"candidates", ended}});
       if (!resumed && !flags.json && ended.empty()) fmt::print("nothing to resume\n");

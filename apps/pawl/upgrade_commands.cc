@@ -5,9 +5,11 @@
 #include "base/text.h"
 #include "cli.h"
 #include "codec/describe.h"
+#include "control/table_text.h"
 #include "forge/unified_diff.h"
 #include "model/point.h"
 #include "steward/policy.h"
+#include "upgrade_steps.h"
 #include "workbench.h"
 
 namespace pawl::app {
@@ -84,12 +86,14 @@ Result<ExitStatus> start(World& world, const CommonFlags& common, const PlanFlag
   PAWL_ASSIGN(control::Candidate candidate,
               bench->steward.start({.recipe = flags.recipe, .image = flags.image, .policy = flags.policy, .eval_task = "arith24", .scale = scale}));
   PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
-  if (common.json) {
-    print_json({{"schema", "pawl.upgrade-result/1"}, {"candidate", codec::to_json(candidate)}});
-  } else {
-    fmt::print("{}: {}{}\n", candidate.recipe, codec::enum_text(*candidate.outcome), candidate.detail.empty() ? "" : " (" + candidate.detail + ")");
-  }
-  return exit_status_of(*candidate.outcome);
+  return print_result(common, candidate);
+}
+
+std::string age_text(const control::Candidate& c, WallTime now) {
+  const auto days = control::validated_days(c, now);
+  if (!days) return {};
+  return fmt::format("  validated {} days ago{}{}", *days, control::stale(c, now) ? ", stale" : "",
+                     c.newer_image.empty() ? "" : ", newer image " + c.newer_image);
 }
 
 Result<ExitStatus> status(World& world, const CommonFlags& common) {
@@ -102,43 +106,50 @@ Result<ExitStatus> status(World& world, const CommonFlags& common) {
     return {};
   }));
   if (common.json) {
-    print_json({{"schema", "pawl.candidates/1"}, {"candidates", candidates}});
+    Json validated = Json::array();
+    for (const Json& record : candidates) {
+      PAWL_ASSIGN(const control::Candidate c, steward::parse_candidate(codec::write_json(record, codec::JsonForm::kCompactUtf8)));
+      const auto days = control::validated_days(c, world.clock.wall());
+      if (days) validated.push_back({{"id", c.id}, {"age_days", *days}, {"stale", control::stale(c, world.clock.wall())}, {"newer_image", c.newer_image}});
+    }
+    print_json({{"schema", "pawl.candidates/1"}, {"candidates", candidates}, {"validated", validated}});
     return ExitStatus::kDone;
   }
   if (candidates.empty()) fmt::print("no candidates yet: pawl upgrade start --help\n");
   for (const Json& record : candidates) {
-    PAWL_ASSIGN(const control::Candidate c, codec::from_json<control::Candidate>(record, "candidate"));
-    fmt::print("{}  {}  {}  {} → {}  repairs {}/{}{}\n", c.id, c.outcome ? codec::enum_text(*c.outcome) : codec::enum_text(c.state), c.recipe, c.image_old,
-               c.image_new, c.repairs, control::kRepairsMax, c.cr == 0 ? "" : fmt::format("  change request {}", c.cr));
+    PAWL_ASSIGN(const control::Candidate c, steward::parse_candidate(codec::write_json(record, codec::JsonForm::kCompactUtf8)));
+    fmt::print("{}  {}{}  {}  {} → {}  repairs {}/{}{}{}\n", c.id, c.outcome ? codec::enum_text(*c.outcome) : codec::enum_text(c.state),
+               c.parked ? " (parked)" : "", c.recipe, c.image_old, c.image_new, c.repairs, c.rules.repairs,
+               c.cr == 0 ? "" : fmt::format("  change request {}", c.cr), age_text(c, world.clock.wall()));
   }
   return ExitStatus::kDone;
 }
 
-/// The candidate with this id, or the one whose id begins with it.
-Result<control::Candidate> candidate_of(Workbench& bench, const std::string& id) {
-  PAWL_ASSIGN(const std::vector<control::Candidate> all, bench.steward.list());
-  std::vector<const control::Candidate*> fits;
-  for (const control::Candidate& c : all) {
-    if (c.id == id) return c;
-    if (!id.empty() && c.id.starts_with(id)) fits.push_back(&c);
-  }
-  if (fits.size() == 1) return *fits[0];
-  return not_found(fmt::format("{} candidate {}", fits.empty() ? "no" : "more than one", id), "pawl upgrade status shows them with their ids");
-}
+struct IdFlags {
+  std::string id;
+  bool dry_run = false;
+};
 
-Result<ExitStatus> explain(World& world, const CommonFlags& common, const std::string& id) {
+Result<ExitStatus> explain(World& world, const CommonFlags& common, const IdFlags& flags) {
   PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
-  PAWL_ASSIGN(const control::Candidate c, candidate_of(*bench, id));
+  PAWL_ASSIGN(const control::Candidate c, candidate_of(*bench, flags.id));
   Json events = Json::array();
   PAWL_TRY(bench->database.query(
-      "SELECT at, event, state_before, state_after, ignored FROM steward_journal WHERE candidate = ?1 ORDER BY seq", {c.id},
+      "SELECT at, event, state_before, state_after, ignored, answers FROM steward_journal WHERE candidate = ?1 ORDER BY seq", {c.id},
       [&](const store::Row& row) -> Status {
         PAWL_ASSIGN(Json event, codec::parse_json(row.text(1), "steward_journal"));
-        events.push_back({{"at", row.text(0)}, {"before", row.text(2)}, {"after", row.text(3)}, {"ignored", row.whole(4) != 0}, {"event", event}});
+        events.push_back(
+            {{"at", row.text(0)}, {"before", row.text(2)}, {"after", row.text(3)}, {"ignored", row.whole(4) != 0}, {"answers", row.text(5)}, {"event", event}});
         return {};
       }));
   if (common.json) {
-    print_json({{"schema", "pawl.candidate-history/1"}, {"candidate", codec::to_json(c)}, {"events", events}});
+    Json initial;
+    PAWL_TRY(bench->database.query("SELECT initial FROM steward_candidate WHERE id = ?1", {c.id}, [&](const store::Row& row) -> Status {
+      if (row.text(0).empty()) return {};  // recorded by a pawl that did not keep it
+      PAWL_ASSIGN(initial, codec::parse_json(row.text(0), "steward_candidate.initial"));
+      return {};
+    }));
+    print_json({{"schema", "pawl.candidate-history/1"}, {"candidate", codec::to_json(c)}, {"initial", initial}, {"events", events}});
     return ExitStatus::kDone;
   }
   fmt::print("{}  {}\n{} → {}\n", c.id, c.recipe, c.image_old, c.image_new);
@@ -153,26 +164,45 @@ Result<ExitStatus> explain(World& world, const CommonFlags& common, const std::s
   return ExitStatus::kDone;
 }
 
-Result<ExitStatus> resume(World& world, const CommonFlags& common, const std::string& id) {
-  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
-  PAWL_ASSIGN(control::Candidate candidate, candidate_of(*bench, id));
+Result<ExitStatus> resume(World& world, const CommonFlags& common, const IdFlags& flags) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, flags.dry_run ? Workbench::Open::kReading : Workbench::Open::kExisting));
+  PAWL_ASSIGN(control::Candidate candidate, candidate_of(*bench, flags.id));
+  if (flags.dry_run) return print_preview(world, common, *bench, candidate, std::nullopt);
   PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
-  if (common.json)
-    print_json({{"schema", "pawl.upgrade-result/1"}, {"candidate", codec::to_json(candidate)}});
-  else
-    fmt::print("{}: {}\n", candidate.recipe, codec::enum_text(*candidate.outcome));
-  return exit_status_of(*candidate.outcome);
+  return print_result(common, candidate);
 }
 
-Result<ExitStatus> stop(World& world, const CommonFlags& common, const std::string& id) {
+Result<ExitStatus> stop(World& world, const CommonFlags& common, const IdFlags& flags) {
   std::int64_t request = 0;
+  std::string id;
   {
     PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
-    PAWL_ASSIGN(const control::Candidate candidate, candidate_of(*bench, id));
+    PAWL_ASSIGN(const control::Candidate candidate, candidate_of(*bench, flags.id));
+    if (flags.dry_run) {
+      return print_preview(world, common, *bench, candidate,
+                           control::Event{.kind = control::EventKind::kRequestClosedBy, .detail = "a person closed the change request"});
+    }
     request = candidate.cr;
+    id = candidate.id;
+    // Told through the inbox, which needs no lock: whoever works on it takes it in before its next step.
+    if (request == 0 && !control::terminal(candidate.state)) {
+      PAWL_TRY(bench->steward.deliver("operator-stop-" + id, id, {.kind = control::EventKind::kStopRequested, .detail = "an operator stopped it"}));
+    }
   }
-  if (request == 0) return not_found(fmt::format("candidate {} has no change request yet, so nothing of it is at work", id));
-  return stop_candidate(world, common, request);
+  if (request != 0) return stop_candidate(world, common, request);
+  std::string outcome = "the pawl that works in this workspace stops its candidate now";
+  auto bench = Workbench::open(world, common, common.workspace, Workbench::Open::kExisting);
+  if (!bench && bench.error().cls != ErrorClass::kConflict) return std::move(bench).error();
+  if (bench) {
+    PAWL_ASSIGN(const control::Candidate ended, (*bench)->steward.run(id, world.stop));
+    outcome = fmt::format("{}: {}", ended.recipe, codec::enum_text(*ended.outcome));
+  }
+  if (common.json) {
+    print_json({{"schema", "pawl.stop/1"}, {"change_request", request}, {"outcome", outcome}});
+  } else {
+    fmt::print("candidate {}: {}\n", id, outcome);
+  }
+  return ExitStatus::kDone;
 }
 
 Result<ExitStatus> init(World& world, const CommonFlags& common, const PlanFlags& flags) {
@@ -188,27 +218,11 @@ Result<ExitStatus> init(World& world, const CommonFlags& common, const PlanFlags
   return ExitStatus::kDone;
 }
 
-Result<ExitStatus> table(const CommonFlags& common) {
-  Json rows = Json::array();
-  for (const control::Transition& t : control::transition_table()) {
-    Json commands = Json::array();
-    for (const control::CommandKind kind : t.commands) commands.push_back(codec::enum_text(kind));
-    rows.push_back(
-        {{"from", codec::enum_text(t.from)}, {"event", codec::enum_text(t.on)}, {"guard", t.guard}, {"to", codec::enum_text(t.to)}, {"commands", commands}});
-  }
+Result<ExitStatus> table(const CommonFlags& common, bool diagram) {
   if (common.json) {
-    print_json({{"schema", "pawl.upgrade-table/1"}, {"transitions", rows}});
-    return ExitStatus::kDone;
-  }
-  const auto line = [](const std::string& from, const std::string& event, const std::string& guard, const std::string& to, const std::string& commands) {
-    const std::string text = fmt::format("{:<18} {:<19} {:<20} {:<18} {}", from, event, guard, to, commands);
-    fmt::print("{}\n", text.substr(0, text.find_last_not_of(' ') + 1));
-  };
-  line("FROM", "EVENT", "GUARD", "TO", "COMMANDS");
-  for (const Json& row : rows) {
-    std::vector<std::string> commands;
-    for (const Json& command : row["commands"]) commands.push_back(command);
-    line(row["from"], row["event"], row["guard"], row["to"], join(commands, ", "));
+    print_json({{"schema", "pawl.upgrade-table/1"}, {"transitions", control::table_json()}});
+  } else {
+    fmt::print("{}", diagram ? control::diagram_text() : control::table_text());
   }
   return ExitStatus::kDone;
 }
@@ -245,24 +259,29 @@ void add_upgrade_commands(Cli& cli) {
   CLI::App* status_app = cli.command(*upgrade, "status", "Candidates of the workspace and where they stand", "  pawl upgrade status --workspace pawl-demo");
   status_app->callback([&cli] { cli.selected = [](World& world, const CommonFlags& common) { return status(world, common); }; });
 
-  using Numbered = Result<ExitStatus> (*)(World&, const CommonFlags&, const std::string&);
-  const auto with_id = [&](const char* name, const char* what, Numbered work) {
+  using WithId = Result<ExitStatus> (*)(World&, const CommonFlags&, const IdFlags&);
+  const auto with_id = [&](const char* name, const char* what, WithId work, bool dry_run) {
     CLI::App* app = cli.command(*upgrade, name, what, fmt::format("  pawl upgrade {} 48ad5acc --workspace pawl-demo", name));
-    auto id = std::make_shared<std::string>();
-    app->add_option("ID", *id, "Id of the candidate, or its beginning")->required();
-    app->callback([&cli, id, work] { cli.selected = [id, work](World& world, const CommonFlags& common) { return work(world, common, *id); }; });
+    auto flags = std::make_shared<IdFlags>();
+    app->add_option("ID", flags->id, "Id of the candidate, or its beginning")->required();
+    if (dry_run) app->add_flag("--dry-run", flags->dry_run, "Print every effect and have none");
+    app->callback([&cli, flags, work] { cli.selected = [flags, work](World& world, const CommonFlags& common) { return work(world, common, *flags); }; });
   };
-  with_id("explain", "Every event of a candidate and what it led to", explain);
-  with_id("resume", "Go on with one candidate that was interrupted", resume);
-  with_id("stop", "Stop a candidate: as closing its change request", stop);
+  with_id("explain", "Every event of a candidate and what it led to", explain, false);
+  with_id("resume", "Go on with one candidate that was interrupted", resume, true);
+  with_id("stop", "Stop a candidate: as closing its change request", stop, true);
+  add_upgrade_steps(cli, *upgrade);
 
   auto init_flags = std::make_shared<PlanFlags>();
   CLI::App* init_app = cli.command(cli.root, "init", "Make a workspace for a recipe catalogue", "  pawl init --workspace w --catalog DIR");
   init_app->add_option("--catalog", init_flags->catalog, "Folder of the recipe catalogue")->required();
   init_app->callback([&cli, init_flags] { cli.selected = [init_flags](World& world, const CommonFlags& common) { return init(world, common, *init_flags); }; });
 
-  CLI::App* table_app = cli.command(*upgrade, "table", "The transition table of the upgrade loop", "  pawl upgrade table --json");
-  table_app->callback([&cli] { cli.selected = [](World&, const CommonFlags& common) { return table(common); }; });
+  CLI::App* table_app = cli.command(*upgrade, "table", "The transition table of the upgrade loop",
+                                    "  pawl upgrade table --json\n  pawl upgrade table --diagram    as a Mermaid state diagram");
+  auto diagram = std::make_shared<bool>(false);
+  table_app->add_flag("--diagram", *diagram, "A Mermaid state diagram instead of the table");
+  table_app->callback([&cli, diagram] { cli.selected = [diagram](World&, const CommonFlags& common) { return table(common, *diagram); }; });
 }
 
 }  // namespace pawl::app

@@ -1,6 +1,7 @@
 #include "workbench.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -36,16 +37,19 @@ Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace wo
                .capacity = *capacity,
                .planner = &planner,
                .progress = *progress,
-               .closed_by_person = [file = workspace.database(), path = workspace.forge(), &clock = world.clock](std::int64_t request) {
-                 // Asked from a thread of its own, so with a connection of its own. Trouble here stops nothing: the
-                 // steward looks again itself before its next effect.
-                 auto own = store::Database::open(file, {forge::forge_schema()});
-                 if (!own) return false;
-                 auto own_forge = forge::LocalForge::open(path, *own, clock);
-                 if (!own_forge) return false;
-                 const auto cr = own_forge->get(ChangeRequestId{request});
-                 return cr && cr->state == io::ChangeRequestState::kClosed && cr->closed_by != "pawl";
-               }}) {}
+               .closed_by_person =
+                   [file = workspace.database(), path = workspace.forge(), &clock = world.clock](std::int64_t request) {
+                     // Asked from a thread of its own, so with a connection of its own. Trouble here stops nothing: the
+                     // steward looks again itself before its next effect.
+                     auto own = store::Database::open(file, {forge::forge_schema()});
+                     if (!own) return false;
+                     auto own_forge = forge::LocalForge::open(path, *own, clock);
+                     if (!own_forge) return false;
+                     const auto cr = own_forge->get(ChangeRequestId{request});
+                     return cr && cr->state == io::ChangeRequestState::kClosed && cr->closed_by != "pawl";
+                   },
+               .holder = fmt::format("pawl-{}", ::getpid()),
+               .alone = true}) {}  // one command at a time has the workspace: any other holder is a dead one
 
 Result<std::unique_ptr<Workbench>> Workbench::open(World& world, const CommonFlags& flags, const std::filesystem::path& folder, Open how, const Parts& parts) {
   const std::filesystem::path absolute = std::filesystem::absolute(folder).lexically_normal();

@@ -24,6 +24,7 @@ struct CommitParts {
   const std::string& message;
   const std::string& author;
   const std::string& time;
+  std::optional<git_oid> second = {};  ///< another parent
 };
 
 namespace {
@@ -225,10 +226,14 @@ Result<std::string> LocalForge::commit_tree(const CommitParts& parts) {
   if (parts.parent) {
     PAWL_ASSIGN(parent, commit_of(repository_.get(), *parts.parent));
   }
-  const git_commit* parents[] = {parent ? parent->get() : nullptr};
+  std::optional<GitCommit> second;
+  if (parts.second) {
+    PAWL_ASSIGN(second, commit_of(repository_.get(), hex(*parts.second)));
+  }
+  const git_commit* parents[] = {parent ? parent->get() : nullptr, second ? second->get() : nullptr};
   git_oid made;
-  rc = git_commit_create(&made, repository_.get(), nullptr, signature.get(), signature.get(), "UTF-8", parts.message.c_str(), tree.get(), parent ? 1 : 0,
-                         parents);
+  rc = git_commit_create(&made, repository_.get(), nullptr, signature.get(), signature.get(), "UTF-8", parts.message.c_str(), tree.get(),
+                         (parent ? 1u : 0u) + (second ? 1u : 0u), parents);
   if (rc < 0) return git_trouble(rc, "making the commit");
   GitReference moved;
   rc = parts.create ? git_reference_create(moved.out(), repository_.get(), reference.c_str(), &made, 0, "pawl: commit")
@@ -240,7 +245,12 @@ Result<std::string> LocalForge::commit_tree(const CommitParts& parts) {
 Result<std::string> LocalForge::commit(const io::CommitRequest& request) {
   PAWL_ASSIGN(const std::string reference, reference_of(request.branch));
   PAWL_ASSIGN(const GitCommit parent, commit_of(repository_.get(), request.parent));
-  PAWL_ASSIGN(const GitTree base, tree_of(parent));
+  std::optional<git_oid> second;
+  if (!request.onto.empty()) {
+    PAWL_ASSIGN(second, id_of(request.onto));
+  }
+  PAWL_ASSIGN(const GitCommit start, commit_of(repository_.get(), second ? request.onto : request.parent));
+  PAWL_ASSIGN(const GitTree base, tree_of(start));
   PAWL_ASSIGN(const git_oid tree, write_tree(repository_.get(), &base, request.files));
   PAWL_ASSIGN(const std::optional<git_oid> at, look_up(repository_.get(), reference));
   const auto remember = [&](const std::string& commit) {
@@ -249,7 +259,8 @@ Result<std::string> LocalForge::commit(const io::CommitRequest& request) {
   };
   if (at && hex(*at) != request.parent) {
     PAWL_ASSIGN(const GitCommit there, commit_of(repository_.get(), hex(*at)));
-    const bool same = git_commit_parentcount(there.get()) == 1 && hex(*git_commit_parent_id(there.get(), 0)) == request.parent &&
+    const bool same = git_commit_parentcount(there.get()) == (second ? 2u : 1u) && hex(*git_commit_parent_id(there.get(), 0)) == request.parent &&
+                      (!second || git_oid_equal(git_commit_parent_id(there.get(), 1), &*second) != 0) &&
                       git_oid_equal(git_commit_tree_id(there.get()), &tree) != 0 && request.message == git_commit_message_raw(there.get());
     if (!same) {
       return Error{ErrorClass::kConflict, ExitStatus::kPeer,
@@ -260,7 +271,7 @@ Result<std::string> LocalForge::commit(const io::CommitRequest& request) {
     return hex(*at);
   }
   const std::optional<std::string> from = request.parent;
-  PAWL_ASSIGN(const std::string made, commit_tree({request.branch, from, !at.has_value(), tree, request.message, request.author, request.time}));
+  PAWL_ASSIGN(const std::string made, commit_tree({request.branch, from, !at.has_value(), tree, request.message, request.author, request.time, second}));
   PAWL_TRY(remember(made));
   return made;
 }

@@ -45,6 +45,8 @@ std::string compose(const Style& style, const std::string& en, const std::string
 
 Both status_text(AttemptStatus status) {
   switch (status) {
+    case AttemptStatus::kPlanned:
+      return {"planned", "已计划"};
     case AttemptStatus::kQueued:
       return {"queued", "排队中"};
     case AttemptStatus::kRunning:
@@ -61,12 +63,15 @@ Both status_text(AttemptStatus status) {
   return {};
 }
 
-Both kind_text(const Attempt& attempt) {
+Both kind_text(const Candidate& c, const Attempt& attempt) {
   switch (attempt.kind) {
     case AttemptKind::kInitial:
       return {"Initial attempt", "初次尝试"};
     case AttemptKind::kRepair:
-      return {fmt::format("Repair {}/5", attempt.repair), fmt::format("修复 {}/5", attempt.repair)};
+      return {fmt::format("Repair {}/{}", attempt.repair, c.rules.repairs), fmt::format("修复 {}/{}", attempt.repair, c.rules.repairs)};
+    case AttemptKind::kInfrastructureRetry:
+      return {fmt::format("Infrastructure retry {}/{}", attempt.retry, c.rules.infrastructure_retries),
+              fmt::format("基础设施重试 {}/{}", attempt.retry, c.rules.infrastructure_retries)};
     case AttemptKind::kFinal:
       return {"Final full sweep", "最终完整 sweep"};
   }
@@ -82,8 +87,13 @@ Both next_text(const Candidate& candidate, const Attempt& attempt) {
     case NextStep::kFinish:
       return {"mark the change request ready and post the receipt.", "将变更请求标记为就绪并发布回执。"};
     case NextStep::kRepair:
-      return {fmt::format("repair {}/5: {} Then measure again.", candidate.repairs, neutral(candidate.planned_change)),
-              fmt::format("修复 {}/5：{}然后重新测量。", candidate.repairs, neutral(candidate.planned_change_zh))};
+      return {fmt::format("repair {}/{}: {} Then measure again.", candidate.repairs, candidate.rules.repairs, neutral(candidate.planned_change)),
+              fmt::format("修复 {}/{}：{}然后重新测量。", candidate.repairs, candidate.rules.repairs, neutral(candidate.planned_change_zh))};
+    case NextStep::kRetry:
+      return {"check capacity and run the same head again; this is not charged.", "检查容量并在同一 head 上重新运行；不计入修复次数。"};
+    case NextStep::kMaintenance:
+      return {"take main's newer bytes, append the changelog entry to them, prove it, and start the final full sweep.",
+              "采用 main 的最新内容，重新追加变更日志条目并验证，然后启动最终完整 sweep。"};
     case NextStep::kStop:
       return {"end this candidate and clean up.", "结束该候选并清理。"};
   }
@@ -98,6 +108,7 @@ Both check_text(const Check& check) {
   if (check.code == "numbers-valid") return {"rows whose measurement is not INVALID: " + n, "测量结果并非 INVALID 的行：" + n};
   if (check.code == "logs-clean") return {"engine logs without a traceback: " + n, "无 traceback 的引擎日志：" + n};
   if (check.code == "head-matches") return {"run measured exactly this head: " + n, "运行测量的正是该 head：" + n};
+  if (check.code == "run-matches") return {"results come from exactly this run and attempt: " + n, "结果正来自该运行及其 attempt：" + n};
   if (check.code == "full-sweep") return {"run is a full sweep: " + n, "运行为完整 sweep：" + n};
   if (check.code == "evals-clean") return {"evals in which every question was answered: " + n, "所有问题均有回答的评测：" + n};
   if (check.code == "evals-pass") return {"evals at or above their threshold: " + n, "达到阈值的评测：" + n};
@@ -281,14 +292,18 @@ std::string request_body(const Style& style, const Candidate& c, const model::Ba
 }
 
 std::string attempt_comment(const Style& style, const Candidate& c, const Attempt& attempt, const AttemptFacts& facts) {
-  const Both kind = kind_text(attempt), status = status_text(attempt.status), next = next_text(c, attempt), how = conditions(facts.scale, facts.simulated);
+  const Both kind = kind_text(c, attempt), status = status_text(attempt.status), next = next_text(c, attempt), how = conditions(facts.scale, facts.simulated);
   const std::string head = attempt.head.substr(0, static_cast<std::size_t>(style.head_digits));
   std::string en = fmt::format("## {} — {}\n\n", kind.en, status.en), zh = fmt::format("## {} — {}\n\n", kind.zh, status.zh);
   en += bullet(fmt::format("Image: {} → {}, head {}", code(c.image_old), image_text(c.image_new, c.digest_new), code(head)));
   zh += bullet(fmt::format("镜像：{} → {}，head {}", code(c.image_old), code(c.image_new), code(head)));
-  en += bullet(fmt::format("Run {} / attempt {}, started {}: {} jobs", facts.run, facts.run_attempt, attempt.started, facts.jobs));
-  zh += bullet(fmt::format("运行 {} / attempt {}，开始于 {}：{} 个任务", facts.run, facts.run_attempt, attempt.started, facts.jobs));
-  if (attempt.kind == AttemptKind::kFinal) {
+  if (facts.run != 0) {
+    en += bullet(fmt::format("Run {} / attempt {}, started {}: {} jobs", facts.run, facts.run_attempt, attempt.started, facts.jobs));
+    zh += bullet(fmt::format("运行 {} / attempt {}，开始于 {}：{} 个任务", facts.run, facts.run_attempt, attempt.started, facts.jobs));
+  }
+  if (facts.run == 0) {
+    // Nothing is measured yet, or, where main's bytes are taken, never.
+  } else if (attempt.final) {
     en += bullet("Scope: the complete family matrix and its default evals; nothing trimmed.");
     zh += bullet("范围：完整家族矩阵及其默认评测；未裁剪。");
   } else {
@@ -301,7 +316,7 @@ std::string attempt_comment(const Style& style, const Candidate& c, const Attemp
     en += bullet("Change: " + neutral(attempt.change));
     zh += bullet("变更：" + neutral(attempt.change_zh));
   } else {
-    const bool repaired = attempt.kind == AttemptKind::kFinal && c.repairs > 0;
+    const bool repaired = attempt.final && c.repairs > 0;
     en += bullet("Change: one image line and, before the final sweep, one changelog entry" +
                  (repaired ? fmt::format("; repairs made before: {}.", c.repairs) : std::string(".")));
     zh += bullet("变更：一行镜像；在最终 sweep 之前另加一条变更日志" + (repaired ? fmt::format("；此前的修复次数：{}。", c.repairs) : std::string("。")));
@@ -342,9 +357,10 @@ std::string deferral_comment(const Style& style, const Candidate& c) {
     zh += bullet(fmt::format("状态：尚未进行测量。变更位于 head {}。", head));
   }
   en += bullet(fmt::format(
-      "Reason: the capacity check of the target clusters failed twice in a row, so the candidate is deferred rather than queued. Repairs used: {}/5.",
-      c.repairs));
-  zh += bullet(fmt::format("原因：目标集群的容量检查连续两次未通过，因此推迟该候选而不是排队。已用修复次数：{}/5。", c.repairs));
+      "Reason: the capacity check of the target clusters failed {} times in a row, so the candidate is deferred rather than queued. Repairs used: {}/{}.",
+      c.rules.capacity_failures, c.repairs, c.rules.repairs));
+  zh += bullet(fmt::format("原因：目标集群的容量检查连续 {} 次未通过，因此推迟该候选而不是排队。已用修复次数：{}/{}。", c.rules.capacity_failures, c.repairs,
+                           c.rules.repairs));
   en += bullet(
       "Disposition: this change request is closed and its branch deleted, so that the same candidate can be tried again from the published data. Nothing found "
       "so far speaks against the image.");
@@ -359,24 +375,73 @@ std::string pending_receipt(const Style& style, const Candidate& c) {
       fmt::format("pawl：**{}**。正在清理（head {}）：关闭请求前，将先停止并确认自有运行的状态。\n", outcome, code(c.head)));
 }
 
+std::string parked_comment(const Style& style, const Candidate& c) {
+  std::vector<std::string> ids;
+  if (c.parked) {
+    for (const std::int64_t run : c.parked->runs) ids.push_back(std::to_string(run));
+  }
+  const std::string list = join(ids, ", ");
+  const std::int64_t session = c.parked ? c.parked->session : c.session;
+  if (ids.empty()) {
+    return compose(style,
+                   fmt::format("parked · Session {} found no room for the final sweep. What was measured is kept; room is looked for again, and a new session "
+                               "goes on when there is some.\n",
+                               session),
+                   fmt::format("parked · 第 {} 个会话未找到运行最终 sweep 的容量。已测结果保留；将再次检查容量，有容量时由新会话继续。\n", session));
+  }
+  return compose(
+      style,
+      fmt::format("parked · Session {} has nothing to do until run {} ends; the next session starts then. A preempted run is run again before that.\n", session,
+                  list),
+      fmt::format("parked · 第 {} 个会话等待运行 {} 结束，随后启动下一会话。被抢占的运行会先重新运行。\n", session, list));
+}
+
+std::string resumed_comment(const Style& style, const Candidate& c) {
+  return compose(style, fmt::format("resumed · Session {} goes on with the same ledger: repairs {}, attempts {}.\n", c.session, c.repairs, c.attempts.size()),
+                 fmt::format("resumed · 第 {} 个会话基于同一台账继续：修复 {} 次，尝试 {} 次。\n", c.session, c.repairs, c.attempts.size()));
+}
+
+std::string reuse_comment(const Style& style, const Candidate& c) {
+  const std::int64_t run = c.proof ? c.proof->run : 0;
+  return compose(style, fmt::format("/reuse-sweep-run {}\n\nThe validated run may be published with the merge instead of being measured again.\n", run),
+                 fmt::format("合并时可直接发布已验证的运行 {}，无需重新测量。\n", run));
+}
+
 std::string completion_receipt(const Style& style, const Candidate& c) {
   const std::string outcome = c.outcome ? codec::enum_text(*c.outcome) : "unknown";
   std::vector<std::int64_t> runs = c.runs;
   std::ranges::sort(runs);
-  std::vector<std::string> ids;
-  for (const std::int64_t run : runs) ids.push_back(std::to_string(run));
-  const std::string list = ids.empty() ? "none" : join(ids, ", "), list_zh = ids.empty() ? "无" : join(ids, ", ");
+  std::vector<std::string> ids, ids_zh;
+  for (const std::int64_t run : runs) {
+    const auto known = std::ranges::find(c.owned, run, &control::OwnedRun::run);
+    // A run that only a gate saw used nothing, and is said to have; of any other, hours that nobody told stay unsaid.
+    const bool gate = known != c.owned.end() && known->gate_only;
+    const bool hours = known != c.owned.end() && !gate && known->gpu_hours;
+    ids.push_back(std::to_string(run) + (gate ? " (gate only, 0 GPU hours)" : hours ? fmt::format(" ({:.2f} GPU hours)", *known->gpu_hours) : ""));
+    ids_zh.push_back(std::to_string(run) + (gate ? "（仅门禁，0 GPU 小时）" : hours ? fmt::format("（{:.2f} GPU 小时）", *known->gpu_hours) : ""));
+  }
+  std::string list = ids.empty() ? "none" : join(ids, ", "), list_zh = ids.empty() ? "无" : join(ids_zh, ", ");
+  if (!c.runs_complete) {
+    list = ids.empty() ? "unknown" : "at least " + list + "; the whole list is unknown";
+    list_zh = ids.empty() ? "未知" : "至少 " + list_zh + "；完整列表未知";
+  }
   std::string en = fmt::format("pawl: **{}** (profile {}). All owned runs are terminal. Repairs: {}. Runs: {}.\n\n", outcome, style.profile, c.repairs, list);
   std::string zh = fmt::format("pawl：**{}**（profile {}）。所有自有运行均已结束。修复次数：{}。运行：{}。\n\n", outcome, style.profile, c.repairs, list_zh);
   if (c.outcome == model::Outcome::kValidated) {
-    const std::int64_t run = c.attempts.empty() ? 0 : c.attempts.back().run;
-    en += fmt::format("The full sweep is verified (head {}, run {} / attempt 1); this change request stays ready for review.\n", code(c.head), run);
-    zh += fmt::format("完整 sweep 已通过验证（head {}，运行 {} / attempt 1）；变更请求保持就绪，等待审查。\n", code(c.head), run);
+    const control::Proof proof = c.proof.value_or(control::Proof{c.head, c.attempts.empty() ? 0 : c.attempts.back().run, 1});
+    en += fmt::format("The full sweep is verified (head {}, run {} / attempt {}); this change request stays ready for review.\n", code(proof.head), proof.run,
+                      proof.attempt);
+    zh += fmt::format("完整 sweep 已通过验证（head {}，运行 {} / attempt {}）；变更请求保持就绪，等待审查。\n", code(proof.head), proof.run, proof.attempt);
   } else {
     if (!c.detail.empty()) en += "Reason: " + neutral(c.detail) + (c.reason.empty() ? "" : " (" + code(c.reason) + ")") + "\n\n";
     if (!c.reason.empty()) zh += "原因代码：" + code(c.reason) + "\n\n";
-    en += "The change request is closed and its branch deleted, so that the candidate can be tried again.\n";
-    zh += "变更请求已关闭，分支已删除，后续可以重试。\n";
+    if (c.branch_kept) {
+      en += "The change request is closed; its branch is kept.\n";
+      zh += "变更请求已关闭；分支保留。\n";
+    } else {
+      en += "The change request is closed and its branch deleted, so that the candidate can be tried again.\n";
+      zh += "变更请求已关闭，分支已删除，后续可以重试。\n";
+    }
   }
   return compose(style, en, zh);
 }

@@ -48,6 +48,15 @@ struct AttemptFacts {
 /// Why a candidate is put off for lack of room: how far it came, that nothing speaks against the image. No telemetry.
 [[nodiscard]] std::string deferral_comment(const Style& style, const control::Candidate& candidate);
 
+/// A session ended because nothing is left but waiting: for which runs.
+[[nodiscard]] std::string parked_comment(const Style& style, const control::Candidate& candidate);
+
+/// A session took over with the same ledger.
+[[nodiscard]] std::string resumed_comment(const Style& style, const control::Candidate& candidate);
+
+/// The reuse command for the merge, naming the validated run. `candidate` has a proof.
+[[nodiscard]] std::string reuse_comment(const Style& style, const control::Candidate& candidate);
+
 /// "cleanup pending" before owned runs are cancelled.
 [[nodiscard]] std::string pending_receipt(const Style& style, const control::Candidate& candidate);
 

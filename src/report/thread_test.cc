@@ -95,6 +95,7 @@ TEST(Thread, AttemptShowsOldNewAndDeltaAndWhatComesNext) {
 TEST(Thread, ReceiptListsEveryRunOnceAndSaysWhatBecameOfTheRequest) {
   control::Candidate c = candidate();
   c.runs = {12, 3};
+  c.runs_complete = true;
   c.outcome = model::Outcome::kValidated;
   EXPECT_NE(completion_receipt(september(), c).find("pawl: **validated** (profile 2026-09). All owned runs are terminal. Repairs: 0. Runs: 3, 12."),
             std::string::npos);

@@ -138,6 +138,42 @@ Result<std::vector<RunStatus>> LocalSweepRunner::list() {
   return all;
 }
 
+Result<std::vector<RunStatus>> LocalSweepRunner::owned(const io::OwnedQuery& query) {
+  std::vector<RunStatus> all;
+  PAWL_TRY(world_.database.query(std::string(kRunColumns) + "WHERE substr(r.marker, 1, length(?1)) = ?1 ORDER BY r.id", {query.marker_prefix},
+                                 [&](const store::Row& row) -> Status {
+                                   PAWL_ASSIGN(RunStatus status, status_of(row));
+                                   all.push_back(std::move(status));
+                                   return {};
+                                 }));
+  return all;
+}
+
+Result<RunStatus> LocalSweepRunner::rerun(RunId id, std::int64_t expected_attempt, bool whole) {
+  store::Database& db = world_.database;
+  PAWL_TRY(db.transaction([&]() -> Status {
+    PAWL_ASSIGN(const RunStatus run, status(id));
+    if (run.attempt == expected_attempt + 1) return {};
+    if (run.attempt != expected_attempt || !io::terminal(run.state)) {
+      return conflict(
+          fmt::format("run {} is at attempt {} ({}), not at a finished attempt {}", id.value, run.attempt, codec::enum_text(run.state), expected_attempt),
+          "only a finished run can run again");
+    }
+    PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(id, run.attempt));
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      JobSpec spec = jobs[i].spec;
+      const bool again = whole || jobs[i].state != "succeeded";
+      if (again) spec.attempt = expected_attempt + 1;  // what is kept stays where its own attempt wrote it
+      PAWL_TRY(
+          db.execute("INSERT INTO runner_job (run, attempt, position, job, spec, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                     {id.value, expected_attempt + 1, static_cast<std::int64_t>(i), spec.job, compact(codec::to_json(spec)), again ? "queued" : "succeeded"}));
+    }
+    return db.execute("UPDATE runner_run SET attempt = ?2, state = 'queued', ended = '', cancel = 0, failure = NULL WHERE id = ?1",
+                      {id.value, expected_attempt + 1});
+  }));
+  return status(id);
+}
+
 Result<io::SweepRequest> LocalSweepRunner::request_of(RunId run) {
   std::string text;
   PAWL_TRY(world_.database.query("SELECT request FROM runner_run WHERE id = ?1", {run.value}, [&](const store::Row& row) {
@@ -243,7 +279,8 @@ Result<std::string> LocalSweepRunner::run_job(const RunStatus& run, const Job& j
     if (client_was_late(result) && retries < kRetriesMax && !stop.stop_requested()) {
       // The machine of the client was too busy to measure: infrastructure, retried without charge. What it measured stays.
       ++retries;
-      world_.progress.report({"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), retries, kRetriesMax)});
+      world_.progress.report(
+          {"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), retries, kRetriesMax)});
       PAWL_TRY(world_.files.write_atomic(folder / fmt::format("result.invalid-{}.json", retries), text));
       PAWL_TRY(world_.files.remove_tree(folder / "result.json"));
       PAWL_TRY(world_.executor.forget(key, folder));

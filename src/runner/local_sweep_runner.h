@@ -41,6 +41,9 @@ class LocalSweepRunner final : public io::SweepRunner {
   Result<std::optional<RunId>> find(const std::string& marker) override;
   Result<io::RunStatus> status(RunId run) override;
   Result<io::RunStatus> wait(RunId run, std::stop_token stop) override;
+  Result<io::RunStatus> rerun(RunId run, std::int64_t expected_attempt, bool whole) override;
+  /// By marker alone: nothing but a dispatch makes a run here.
+  Result<std::vector<io::RunStatus>> owned(const io::OwnedQuery& query) override;
   Status cancel(RunId run) override;
   Result<io::RunEvidence> evidence(RunId run) override;
 

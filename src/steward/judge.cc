@@ -30,6 +30,10 @@ std::vector<report::Check> judge(const io::RunEvidence& evidence, const Expectat
   add("jobs-succeeded", std::ranges::count_if(jobs, [](const Json& job) { return job.value("state", std::string()) == "succeeded"; }),
       static_cast<std::int64_t>(expected.points.size() + expected.evals.size()));
   add("head-matches", manifest.value("head", std::string()) == expected.head ? 1 : 0, 1);
+  if (expected.run != 0) {
+    const bool same = manifest.value("run", std::int64_t{0}) == expected.run && manifest.value("attempt", std::int64_t{0}) == expected.attempt;
+    add("run-matches", same ? 1 : 0, 1);
+  }
   if (expected.full_sweep) add("full-sweep", manifest.value("full_sweep", false) ? 1 : 0, 1);
 
   std::map<std::string, int> rows, evals;

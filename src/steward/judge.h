@@ -12,8 +12,9 @@ namespace pawl::steward {
 
 /// What a run must have measured.
 struct Expectation {
-  std::string head;   ///< commit in the manifest
-  std::string image;  ///< in every row
+  std::string head;                   ///< commit in the manifest
+  std::string image;                  ///< in every row
+  std::int64_t run = 0, attempt = 1;  ///< in the manifest, where it names them
   bool full_sweep = false;
   std::vector<codec::Json> points, evals;     ///< matrix rows
   const model::Baseline* baseline = nullptr;  ///< every point of it must be there again; null: not asked (smoke)

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "codec/describe.h"
 #include "model/image.h"
-#include "steward/policy.h"
-#include "steward/upgrade_plan.h"
 
 namespace pawl::steward {
 namespace {
@@ -17,12 +17,39 @@ using control::EventKind;
 
 std::string compact(const Json& json) { return codec::write_json(json, codec::JsonForm::kCompactUtf8); }
 
-Result<Candidate> candidate_of(const std::string& text) {
-  PAWL_ASSIGN(const Json json, codec::parse_json(text, "steward_candidate"));
-  return codec::from_json<Candidate>(json, "candidate");
+/// Events of a forge are hints: whoever forges, repeats or reorders them gains nothing, because the request is read.
+bool hint(EventKind kind) {
+  switch (kind) {
+    case EventKind::kRequestClosedBy:
+    case EventKind::kHandoffRequested:
+    case EventKind::kRequestMerged:
+    case EventKind::kHeadMoved:
+    case EventKind::kRequestReopened:
+    case EventKind::kRunUpdated:
+    case EventKind::kRunSucceeded:
+    case EventKind::kRunFailed:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
+
+Result<Candidate> parse_candidate(const std::string& text) {
+  PAWL_ASSIGN(const Json json, codec::parse_json(text, "steward_candidate"));
+  auto candidate = codec::from_json<Candidate>(json, "candidate");
+  if (candidate) return candidate;
+  Json whole = codec::to_json(Candidate{});
+  for (auto it = json.begin(); it != json.end(); ++it) whole[it.key()] = it.value();
+  const Json attempt = codec::to_json(control::Attempt{});
+  for (Json& given : whole["attempts"]) {
+    Json filled = attempt;
+    for (auto it = given.begin(); it != given.end(); ++it) filled[it.key()] = it.value();
+    given = std::move(filled);
+  }
+  return codec::from_json<Candidate>(whole, "candidate");
+}
 
 store::Schema steward_schema() {
   return {
@@ -33,13 +60,29 @@ store::Schema steward_schema() {
        "CREATE TABLE steward_outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, candidate TEXT NOT NULL, kind TEXT NOT NULL,"
        " version INTEGER NOT NULL, state TEXT NOT NULL) STRICT;"
        "CREATE TABLE steward_baseline (candidate TEXT PRIMARY KEY, record TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT;"
-       "CREATE TABLE steward_proposal (candidate TEXT NOT NULL, attempt INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (candidate, attempt)) STRICT"}};
+       "CREATE TABLE steward_proposal (candidate TEXT NOT NULL, attempt INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (candidate, attempt)) STRICT",
+       "ALTER TABLE steward_candidate ADD COLUMN holder TEXT NOT NULL DEFAULT '';"
+       "ALTER TABLE steward_candidate ADD COLUMN fence INTEGER NOT NULL DEFAULT 0;"
+       "ALTER TABLE steward_candidate ADD COLUMN lease_until INTEGER NOT NULL DEFAULT 0;"
+       "ALTER TABLE steward_candidate ADD COLUMN initial TEXT NOT NULL DEFAULT '';"
+       "ALTER TABLE steward_journal ADD COLUMN answers TEXT NOT NULL DEFAULT '';"
+       "ALTER TABLE steward_outbox ADD COLUMN due INTEGER NOT NULL DEFAULT 0;"
+       "ALTER TABLE steward_outbox ADD COLUMN rank INTEGER NOT NULL DEFAULT 1;"
+       "ALTER TABLE steward_outbox ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;"
+       "CREATE INDEX steward_outbox_pending ON steward_outbox (candidate, rank, seq) WHERE state = 'pending';"
+       "CREATE INDEX steward_journal_candidate ON steward_journal (candidate, seq);"
+       "CREATE TABLE steward_inbox (delivery TEXT PRIMARY KEY, candidate TEXT NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL) STRICT;"
+       "CREATE INDEX steward_inbox_pending ON steward_inbox (candidate) WHERE state = 'pending';"
+       "CREATE TABLE steward_claim (family TEXT PRIMARY KEY, candidate TEXT NOT NULL, since TEXT NOT NULL) STRICT;"
+       "CREATE TABLE steward_push (candidate TEXT PRIMARY KEY, version INTEGER NOT NULL, request TEXT NOT NULL, base TEXT NOT NULL) STRICT"}};
 }
+
+std::int64_t Steward::now_s() const { return std::chrono::floor<std::chrono::seconds>(world_.clock.wall().since_epoch).count(); }
 
 Result<std::optional<Candidate>> Steward::find(const std::string& id) {
   std::optional<Candidate> found;
   PAWL_TRY(world_.database.query("SELECT record FROM steward_candidate WHERE id = ?1", {id}, [&](const store::Row& row) -> Status {
-    PAWL_ASSIGN(found, candidate_of(row.text(0)));
+    PAWL_ASSIGN(found, parse_candidate(row.text(0)));
     return {};
   }));
   return found;
@@ -48,39 +91,30 @@ Result<std::optional<Candidate>> Steward::find(const std::string& id) {
 Result<std::vector<Candidate>> Steward::list() {
   std::vector<Candidate> all;
   PAWL_TRY(world_.database.query("SELECT record FROM steward_candidate ORDER BY rowid", {}, [&](const store::Row& row) -> Status {
-    PAWL_ASSIGN(Candidate candidate, candidate_of(row.text(0)));
+    PAWL_ASSIGN(Candidate candidate, parse_candidate(row.text(0)));
     all.push_back(std::move(candidate));
     return {};
   }));
   return all;
 }
 
-Result<std::optional<model::Baseline>> Steward::frozen_baseline(const std::string& id) {
-  std::optional<model::Baseline> found;
-  PAWL_TRY(world_.database.query("SELECT record FROM steward_baseline WHERE candidate = ?1", {id}, [&](const store::Row& row) -> Status {
-    PAWL_ASSIGN(const Json json, codec::parse_json(row.text(0), "steward_baseline"));
-    PAWL_ASSIGN(found, codec::from_json<model::Baseline>(json, "baseline"));
-    return {};
-  }));
-  return found;
-}
-
 Result<Candidate> Steward::start(const StartRequest& request) {
-  PAWL_ASSIGN(const Policy policy, load_policy(world_.assets, request.policy));
+  PAWL_ASSIGN(const Policy* policy, performer_.policy(request.policy));
   PAWL_ASSIGN(const std::optional<std::string> main, world_.forge.head("main"));
   if (!main) return not_found("the forge has no branch main", "import a catalogue first: pawl demo does");
-  PAWL_ASSIGN(const CatalogueTexts texts, read_catalogue(world_.forge, world_.assets, *main));
-  PAWL_ASSIGN(const RecipeMatrix matrix, recipe_matrix(texts, request.recipe));
+  PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> catalogue, performer_.catalogue(*main));
+  PAWL_ASSIGN(const RecipeMatrix* matrix, catalogue->matrix(request.recipe));
   PAWL_TRY(model::parse_image(request.image));
 
   Candidate candidate;
   candidate.recipe = request.recipe;
-  candidate.file = matrix.file;
-  candidate.image_old = matrix.image;
+  candidate.file = matrix->file;
+  candidate.image_old = matrix->image;
   candidate.image_new = request.image;
-  candidate.runner = matrix.runner;
-  candidate.engine = matrix.engine;
+  candidate.runner = matrix->runner;
+  candidate.engine = matrix->engine;
   candidate.policy = request.policy;
+  candidate.rules = policy->rules;
   candidate.scale = request.scale;
   candidate.eval_task = request.eval_task;
   candidate.created = iso_utc(world_.clock.wall());
@@ -97,88 +131,258 @@ Result<Candidate> Steward::start(const StartRequest& request) {
     }
   }
   candidate.branch = "pawl/auto-" + candidate.id;
+  Held held{1, candidate};
   PAWL_TRY(world_.database.transaction([&]() -> Status {
-    PAWL_TRY(
-        world_.database.execute("INSERT INTO steward_candidate (id, recipe, state, version, record) VALUES (?1, ?2, ?3, ?4, ?5)",
-                                {candidate.id, candidate.recipe, codec::enum_text(candidate.state), candidate.version, compact(codec::to_json(candidate))}));
-    return absorb(candidate.id, nullptr, Event{.kind = EventKind::kSessionStarted, .at = candidate.created});
+    const std::string record = compact(codec::to_json(candidate));
+    PAWL_TRY(world_.database.execute(
+        "INSERT INTO steward_candidate (id, recipe, state, version, record, initial, holder, fence, lease_until) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, ?7)",
+        {candidate.id, candidate.recipe, codec::enum_text(candidate.state), candidate.version, record, world_.holder, now_s() + kLeaseSeconds}));
+    return absorb(held, nullptr, Event{.kind = EventKind::kTick});
   }));
-  PAWL_ASSIGN(const std::optional<Candidate> started, find(candidate.id));
-  return *started;
+  Held& kept = held_[candidate.id] = std::move(held);
+  return kept.candidate;
 }
 
 Result<std::optional<Steward::Pending>> Steward::next_command(const std::string& id) {
   std::optional<Pending> next;
-  PAWL_TRY(world_.database.query("SELECT seq, key, kind, version FROM steward_outbox WHERE candidate = ?1 AND state = 'pending' ORDER BY seq LIMIT 1", {id},
-                                 [&](const store::Row& row) -> Status {
-                                   const auto kind = codec::enum_value<control::CommandKind>(row.text(2));
-                                   if (!kind) return internal_error("unknown command in the outbox: " + row.text(2));
-                                   next = Pending{row.whole(0), {row.text(1), *kind, row.whole(3)}};
-                                   return {};
-                                 }));
+  PAWL_TRY(world_.database.query(
+      "SELECT seq, key, kind, version, due, tries FROM steward_outbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rank, seq LIMIT 1", {id},
+      [&](const store::Row& row) -> Status {
+        const auto kind = codec::enum_value<control::CommandKind>(row.text(2));
+        if (!kind) return internal_error("unknown command in the outbox: " + row.text(2));
+        next = Pending{row.whole(0), row.whole(5), {row.text(1), *kind, row.whole(3), row.whole(4)}};
+        return {};
+      }));
   return next;
 }
 
-Status Steward::absorb(const std::string& id, const Pending* answered, const std::optional<Event>& event) {
-  store::Database& db = world_.database;
-  return db.transaction([&]() -> Status {
-    if (answered != nullptr) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'done' WHERE seq = ?1", {answered->seq}));
-    if (!event) return {};
-    PAWL_ASSIGN(const std::optional<Candidate> before, find(id));
-    if (!before) return internal_error("no candidate " + id);
-    const control::Decision decision = control::decide(*before, *event);
-    const Candidate& after = decision.candidate;
-    PAWL_TRY(db.execute("INSERT INTO steward_journal (candidate, at, event, state_before, state_after, ignored) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                        {id, event->at, compact(codec::to_json(*event)), codec::enum_text(before->state), codec::enum_text(after.state), decision.ignored}));
-    if (decision.ignored) return {};
-    PAWL_TRY(db.execute("UPDATE steward_candidate SET state = ?2, version = ?3, record = ?4 WHERE id = ?1",
-                        {id, codec::enum_text(after.state), after.version, compact(codec::to_json(after))}));
-    if (decision.abandons_pending) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'dropped' WHERE candidate = ?1 AND state = 'pending'", {id}));
-    for (const control::Command& command : decision.commands) {
-      PAWL_TRY(db.execute("INSERT INTO steward_outbox (key, candidate, kind, version, state) VALUES (?1, ?2, ?3, ?4, 'pending')",
-                          {command.key, id, codec::enum_text(command.kind), command.version}));
-    }
-    return {};
-  });
+Result<std::vector<control::Command>> Steward::pending(const std::string& id) {
+  std::vector<control::Command> all;
+  PAWL_TRY(world_.database.query("SELECT key, kind, version, due FROM steward_outbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rank, seq", {id},
+                                 [&](const store::Row& row) -> Status {
+                                   const auto kind = codec::enum_value<control::CommandKind>(row.text(1));
+                                   if (!kind) return internal_error("unknown command in the outbox: " + row.text(1));
+                                   all.push_back({row.text(0), *kind, row.whole(2), row.whole(3)});
+                                   return {};
+                                 }));
+  return all;
 }
 
-Result<bool> Steward::stopped_by_person(const Candidate& candidate) {
-  using control::State;
-  const bool ending =
-      control::terminal(candidate.state) || candidate.state == State::kStopping || candidate.state == State::kCancelling || candidate.state == State::kClosing;
-  if (ending || candidate.cr == 0) return false;
-  PAWL_ASSIGN(const io::ChangeRequest request, world_.forge.get(ChangeRequestId{candidate.cr}));
-  return request.state == io::ChangeRequestState::kClosed && request.closed_by != "pawl";
+Result<Steward::Held*> Steward::hold(const std::string& id) {
+  const std::int64_t now = now_s();
+  if (const auto known = held_.find(id); known != held_.end()) {
+    // Still ours? Somebody may have taken it after the lease ran out; then what we remember is worth nothing.
+    PAWL_TRY(world_.database.execute("UPDATE steward_candidate SET lease_until = ?3 WHERE id = ?1 AND fence = ?2 AND lease_until < ?4",
+                                     {id, known->second.fence, now + kLeaseSeconds, now + kLeaseSeconds / 2}));
+    bool ours = world_.database.changes() == 1;
+    if (!ours) {
+      PAWL_TRY(world_.database.query("SELECT 1 FROM steward_candidate WHERE id = ?1 AND fence = ?2", {id, known->second.fence}, [&](const store::Row&) {
+        ours = true;
+        return Status();
+      }));
+    }
+    if (ours) return &known->second;
+    held_.erase(known);
+  }
+  std::string record, before;
+  std::int64_t fence = 0;
+  bool taken = false;
+  PAWL_TRY(world_.database.transaction([&]() -> Status {
+    PAWL_TRY(world_.database.query("SELECT record, holder, fence, lease_until FROM steward_candidate WHERE id = ?1", {id}, [&](const store::Row& row) {
+      record = row.text(0);
+      before = row.text(1);
+      fence = row.whole(2) + 1;
+      taken = before.empty() || before == world_.holder || world_.alone || row.whole(3) < now;
+      return Status();
+    }));
+    if (record.empty()) return not_found("no candidate " + id, "pawl upgrade status shows those of this workspace");
+    if (!taken) return {};
+    return world_.database.execute("UPDATE steward_candidate SET holder = ?2, fence = ?3, lease_until = ?4 WHERE id = ?1",
+                                   {id, world_.holder, fence, now + kLeaseSeconds});
+  }));
+  if (!taken) return nullptr;
+  PAWL_ASSIGN(Candidate candidate, parse_candidate(record));
+  Held& held = held_[id] = Held{fence, std::move(candidate)};
+  if (held.candidate.session_state == control::SessionState::kWorking && !control::terminal(held.candidate.state)) {
+    // Whoever worked on it neither finished nor parked: that session is over, and this one goes on with its ledger.
+    PAWL_TRY(absorb(held, nullptr, Event{.kind = EventKind::kSessionEnded, .reason = before.empty() ? "interrupted" : "crash"}));
+  }
+  return &held;
+}
+
+Status Steward::let_go(const std::string& id) {
+  const auto known = held_.find(id);
+  if (known == held_.end()) return {};
+  const std::int64_t fence = known->second.fence;
+  held_.erase(known);
+  return world_.database.execute("UPDATE steward_candidate SET holder = '', lease_until = 0 WHERE id = ?1 AND fence = ?2", {id, fence});
+}
+
+Status Steward::absorb(Held& held, const Pending* answered, std::optional<Event> event) {
+  store::Database& db = world_.database;
+  const std::string& id = held.candidate.id;
+  std::optional<control::Decision> decision;
+  PAWL_TRY(db.transaction([&]() -> Status {
+    if (answered != nullptr) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'done' WHERE seq = ?1", {answered->seq}));
+    if (!event) return {};
+    const WallTime now = world_.clock.wall();
+    event->at = iso_utc(now);
+    decision = world_.table == nullptr ? control::decide(held.candidate, *event, now) : control::decide(*world_.table, held.candidate, *event, now);
+    const Candidate& after = decision->candidate;
+    PAWL_TRY(db.execute("INSERT INTO steward_journal (candidate, at, event, state_before, state_after, ignored, answers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                        {id, event->at, compact(codec::to_json(*event)), codec::enum_text(held.candidate.state), codec::enum_text(after.state),
+                         decision->ignored, answered == nullptr ? std::string() : codec::enum_text(answered->command.kind)}));
+    if (decision->ignored) return {};
+    // The fence: a holder that lost the candidate in the meantime writes nothing.
+    PAWL_TRY(db.execute("UPDATE steward_candidate SET state = ?2, version = ?3, record = ?4, lease_until = ?5 WHERE id = ?1 AND fence = ?6",
+                        {id, codec::enum_text(after.state), after.version, compact(codec::to_json(after)), now_s() + kLeaseSeconds, held.fence}));
+    if (db.changes() != 1) return conflict(fmt::format("candidate {} was taken over by another steward", id), "nothing is lost: that one goes on");
+    if (decision->abandons_pending) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'dropped' WHERE candidate = ?1 AND state = 'pending'", {id}));
+    for (const control::Command& command : decision->commands) {
+      PAWL_TRY(db.execute("INSERT INTO steward_outbox (key, candidate, kind, version, state, due, rank) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6)",
+                          {command.key, id, codec::enum_text(command.kind), command.version, command.due, decision->overlay ? 0 : 1}));
+    }
+    return {};
+  }));
+  if (!decision) return {};
+  const Candidate before = std::exchange(held.candidate, decision->candidate);
+  if (world_.observer) world_.observer({before, *event, *decision});
+  return {};
+}
+
+Result<bool> Steward::take_inbox(Held& held) {
+  std::optional<std::pair<std::string, Event>> next;
+  PAWL_TRY(world_.database.query("SELECT delivery, event FROM steward_inbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rowid LIMIT 1",
+                                 {held.candidate.id}, [&](const store::Row& row) -> Status {
+                                   PAWL_ASSIGN(const Json json, codec::parse_json(row.text(1), "steward_inbox"));
+                                   PAWL_ASSIGN(Event event, codec::from_json<Event>(json, "event"));
+                                   next.emplace(row.text(0), std::move(event));
+                                   return {};
+                                 }));
+  if (!next) return false;
+  std::optional<Event> event = std::move(next->second);
+  if (hint(event->kind)) {
+    PAWL_ASSIGN(event, performer_.look(held.candidate));
+  }
+  PAWL_TRY(world_.database.transaction([&]() -> Status {
+    PAWL_TRY(world_.database.execute("UPDATE steward_inbox SET state = 'done' WHERE delivery = ?1", {next->first}));
+    return {};
+  }));
+  if (event) PAWL_TRY(absorb(held, nullptr, std::move(event)));
+  return true;
+}
+
+Result<bool> Steward::deliver(const std::string& delivery, const std::string& id, const Event& event) {
+  PAWL_TRY(world_.database.execute("INSERT OR IGNORE INTO steward_inbox (delivery, candidate, event, state) VALUES (?1, ?2, ?3, 'pending')",
+                                   {delivery, id, compact(codec::to_json(event))}));
+  return world_.database.changes() == 1;
+}
+
+Status Steward::release(const std::string& id) {
+  PAWL_ASSIGN(const std::optional<Candidate> candidate, find(id));
+  if (!candidate) return not_found("no candidate " + id, "pawl upgrade status shows those of this workspace");
+  if (!control::terminal(candidate->state)) {
+    return conflict(fmt::format("candidate {} has not ended ({}): its recipe stays claimed", id, codec::enum_text(candidate->state)),
+                    "stop it first: pawl upgrade stop " + id);
+  }
+  return world_.database.execute("DELETE FROM steward_claim WHERE candidate = ?1", {id});
+}
+
+Result<Steward::Stepped> Steward::trouble(Held& held, const Pending& pending, Error error) {
+  if (error.cls == ErrorClass::kCancelled) return error;
+  const bool outside = error.cls == ErrorClass::kTransient || error.cls == ErrorClass::kUnknownOutcome;
+  const std::string doing = fmt::format("{} ({})", held.candidate.recipe, codec::enum_text(pending.command.kind));
+  if (!outside && error.cls != ErrorClass::kInternal) return std::move(error).within(doing);
+  const std::int64_t tries = pending.tries + 1;
+  if (!outside && tries >= kInternalTries && !control::ending(held.candidate.state) && !control::terminal(held.candidate.state)) {
+    PAWL_TRY(absorb(held, &pending, Event{.kind = EventKind::kUnexpectedError, .detail = fmt::format("{}: {}", doing, error.message)}));
+    return Stepped{};
+  }
+  // A refusal of the outside is asked again, each time after twice as long; the effect stays in the outbox.
+  const std::int64_t again = outside && tries < kTransientTries ? now_s() + std::min<std::int64_t>(std::int64_t{1} << tries, 960) : 0;
+  PAWL_TRY(world_.database.execute("UPDATE steward_outbox SET tries = ?2, due = ?3 WHERE seq = ?1", {pending.seq, again == 0 && outside ? 0 : tries, again}));
+  if (again == 0) return std::move(error).within(doing);
+  world_.progress.report({"wait", fmt::format("{}: {}; again in {} s", doing, error.message, again - now_s())});
+  return Stepped{};
+}
+
+Result<Steward::Stepped> Steward::step(const std::string& id, std::stop_token stop) {
+  PAWL_ASSIGN(Held* const held, hold(id));
+  if (held == nullptr) return Stepped{Progress::kBusy};
+  PAWL_ASSIGN(const bool told, take_inbox(*held));
+  if (told) return Stepped{};
+  PAWL_ASSIGN(const std::optional<Pending> next, next_command(id));
+  if (!next) {
+    if (control::terminal(held->candidate.state)) return Stepped{Progress::kEnded};
+    return internal_error(fmt::format("candidate {} stands in {} with nothing to do", id, codec::enum_text(held->candidate.state)));
+  }
+  const bool due = next->command.due <= now_s();
+  if (due || held->candidate.parked) {
+    // A person may have closed the request, or taken it over, at any moment: looked at again before everything.
+    auto seen = performer_.look(held->candidate);
+    if (!seen) return trouble(*held, *next, std::move(seen).error());
+    if (*seen) {
+      PAWL_TRY(absorb(*held, nullptr, std::move(*seen)));
+      return Stepped{};
+    }
+  }
+  if (!due) return Stepped{Progress::kWaiting, next->command.due};
+  auto answer = performer_.perform(held->candidate, next->command, std::move(stop));
+  if (!answer) return trouble(*held, *next, std::move(answer).error());
+  if (answer->later_s > 0) {
+    PAWL_TRY(world_.database.execute("UPDATE steward_outbox SET due = ?2 WHERE seq = ?1", {next->seq, now_s() + answer->later_s}));
+    return Stepped{};
+  }
+  if (answer->event && !answer->event->version) answer->event->version = next->command.version;
+  if (answer->event && *answer->event->version < 0) answer->event->version.reset();  // what a person did, seen on the way
+  PAWL_TRY(absorb(*held, &*next, std::move(answer->event)));
+  return Stepped{};
 }
 
 Result<Candidate> Steward::run(const std::string& id, std::stop_token stop) {
   for (;;) {
-    if (stop.stop_requested()) return cancelled();
+    if (stop.stop_requested()) {
+      PAWL_TRY(let_go(id));
+      return cancelled();
+    }
+    auto stepped = step(id, stop);
+    if (!stepped) {
+      const Status gone = let_go(id);  // the first error is the one to tell
+      return std::move(stepped).error();
+    }
+    if (stepped->progress == Progress::kWorked) continue;
+    if (stepped->progress == Progress::kBusy)
+      return conflict(fmt::format("another steward works on candidate {}", id), "wait for it, or look: pawl upgrade watch");
     PAWL_ASSIGN(const std::optional<Candidate> candidate, find(id));
-    if (!candidate) return not_found("no candidate " + id, "pawl upgrade status shows those of this workspace");
-    // A person may close the request at any moment: looked at again before every effect.
-    PAWL_ASSIGN(const bool closed, stopped_by_person(*candidate));
-    if (closed) {
-      PAWL_TRY(
-          absorb(id, nullptr, Event{.kind = EventKind::kStopRequested, .at = iso_utc(world_.clock.wall()), .detail = "a person closed the change request"}));
-      continue;
+    const bool parked = candidate->parked.has_value();
+    if (stepped->progress == Progress::kEnded || control::terminal(candidate->state) || parked) {
+      PAWL_TRY(let_go(id));
+      return *candidate;
     }
-    PAWL_ASSIGN(const std::optional<Pending> next, next_command(id));
-    if (!next) {
-      if (control::terminal(candidate->state)) return *candidate;
-      return internal_error(fmt::format("candidate {} stands in {} with nothing to do", id, codec::enum_text(candidate->state)));
-    }
-    auto answer = perform(*candidate, next->command, stop);
-    if (!answer) {
-      if (answer.error().cls == ErrorClass::kCancelled) return std::move(answer).error();
-      return std::move(answer).error().within(fmt::format("{} ({})", candidate->recipe, codec::enum_text(next->command.kind)));
-    }
-    if (*answer) {
-      (*answer)->at = iso_utc(world_.clock.wall());
-      if ((*answer)->kind != EventKind::kStopRequested) (*answer)->version = next->command.version;
-    }
-    PAWL_TRY(absorb(id, &*next, *answer));
+    world_.clock.sleep_for(Seconds{stepped->due - now_s()}, stop);
   }
+}
+
+Result<std::int64_t> Steward::pass(std::stop_token stop) {
+  std::vector<std::string> ids;
+  PAWL_TRY(world_.database.query("SELECT DISTINCT candidate FROM steward_outbox WHERE state = 'pending' ORDER BY candidate", {}, [&](const store::Row& row) {
+    ids.push_back(row.text(0));
+    return Status();
+  }));
+  std::int64_t first = 0;
+  for (const std::string& id : ids) {
+    for (;;) {
+      if (stop.stop_requested()) return cancelled();
+      PAWL_ASSIGN(const Stepped stepped, step(id, stop));
+      if (stepped.progress == Progress::kWorked) continue;
+      if (stepped.progress == Progress::kWaiting && (first == 0 || stepped.due < first)) first = stepped.due;
+      // What is only pausing stays held: letting go of it would end its session.
+      const auto held = held_.find(id);
+      if (held != held_.end() && (control::terminal(held->second.candidate.state) || held->second.candidate.parked)) PAWL_TRY(let_go(id));
+      break;
+    }
+  }
+  return first;
 }
 
 }  // namespace pawl::steward

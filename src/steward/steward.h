@@ -1,96 +1,109 @@
 #pragma once
 
-#include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "control/decide.h"
-#include "io/assets.h"
-#include "io/clock.h"
-#include "io/domain/capacity_source.h"
-#include "io/domain/forge.h"
-#include "io/domain/planner.h"
-#include "io/domain/results_source.h"
-#include "io/domain/sweep_runner.h"
-#include "io/progress.h"
-#include "model/baseline.h"
-#include "store/database.h"
+#include "steward/performer.h"
+#include "steward/world.h"
 
 namespace pawl::steward {
 
-/// Tables steward_candidate, steward_journal, steward_outbox, steward_baseline, steward_proposal.
+/// Tables steward_candidate, steward_journal, steward_outbox, steward_inbox, steward_claim, steward_push,
+/// steward_baseline, steward_proposal.
 [[nodiscard]] store::Schema steward_schema();
-
-/// What the steward works with. References outlive it.
-struct StewardWorld {
-  store::Database& database;
-  const io::Clock& clock;
-  const io::Assets& assets;
-  io::Forge& forge;
-  io::SweepRunner& runner;
-  io::ResultsSource& results;
-  io::CapacitySource& capacity;
-  io::Planner* planner = nullptr;  ///< null: nothing is repaired
-  io::Progress& progress;
-  /// Asked from another thread while a run is awaited: has somebody closed this request? May be empty.
-  std::function<bool(std::int64_t request)> closed_by_person;
-};
 
 struct StartRequest {
   std::string recipe, image, policy, eval_task;
   model::Scale scale;
 };
 
+/// A lease is good for this long after its holder last wrote.
+inline constexpr std::int64_t kLeaseSeconds = 120;
+/// Refusals of an effect by the outside before the command ends with its error; the effect stays pending.
+inline constexpr std::int64_t kTransientTries = 8;
+/// Failures of an effect by a defect of ours before the candidate ends as unexpected-error.
+inline constexpr std::int64_t kInternalTries = 3;
+
 /// The durable shell around `control::decide`: one transaction writes state, journal and outbox; commands of the outbox
 /// are performed afterwards, each under its key, and answer with an event. Whatever happened to an earlier process, the
-/// next `run` goes on where the database says. One thread per object; one steward per workspace.
+/// next `run` goes on where the database says. One thread per object. Several stewards may share a database: each
+/// candidate has one holder at a time, and what a former holder still writes is refused by its fence.
 class Steward {
  public:
-  explicit Steward(StewardWorld world) : world_(std::move(world)) {}
+  explicit Steward(StewardWorld world) : world_(std::move(world)), performer_(world_) {}
+  Steward(const Steward&) = delete;
+  Steward& operator=(const Steward&) = delete;
 
-  /// Claims the recipe and records the candidate. A candidate of this recipe and image that has not ended yet is
-  /// returned as it is. Errors: unknown recipe, bad image, unknown policy.
+  /// Records the candidate. One of this recipe and image that has not ended yet is returned as it is. Errors: unknown
+  /// recipe, bad image, unknown policy, the recipe is being moved to another image (kConflict).
   Result<control::Candidate> start(const StartRequest& request);
-  /// Works until the candidate has ended. Errors leave the state as it is: kCancelled when `stop` fired, anything else
-  /// when a command could not be performed; calling again resumes.
+
+  enum class Progress {
+    kWorked,
+    kWaiting,  ///< the next command is not due yet
+    kEnded,    ///< terminal, and everything due was performed
+    kBusy      ///< another steward holds it
+  };
+  struct Stepped {
+    Progress progress = Progress::kWorked;
+    std::int64_t due = 0;  ///< of the next command when kWaiting: seconds since 1970
+  };
+  /// Takes in one thing that happened, or performs one command.
+  Result<Stepped> step(const std::string& id, std::stop_token stop);
+
+  /// Works until the candidate has ended, or is parked: then nothing of it needs a process (`parked` is set). Errors
+  /// leave the state as it is: kCancelled when `stop` fired, kConflict when another steward holds it, anything else when
+  /// a command could not be performed; calling again resumes.
   Result<control::Candidate> run(const std::string& id, std::stop_token stop);
+
+  /// Works through everything that is due now, of every candidate. Returns when the next is due (seconds since 1970; 0:
+  /// nothing is pending).
+  Result<std::int64_t> pass(std::stop_token stop);
+
+  /// Takes in something that was told from outside, once per `delivery`. What a forge tells is a hint only: the request is
+  /// read instead. Returns false when it was delivered before.
+  Result<bool> deliver(const std::string& delivery, const std::string& id, const control::Event& event);
+
+  /// Lets go of the recipe of a candidate that has ended or is parked, by hand.
+  Status release(const std::string& id);
 
   Result<std::optional<control::Candidate>> find(const std::string& id);
   Result<std::vector<control::Candidate>> list();
-  Result<std::optional<model::Baseline>> frozen_baseline(const std::string& id);
+  Result<std::optional<model::Baseline>> frozen_baseline(const std::string& id) { return performer_.frozen_baseline(id); }
+  [[nodiscard]] Performer& performer() { return performer_; }
+  /// Commands of a candidate that wait to be performed.
+  Result<std::vector<control::Command>> pending(const std::string& id);
 
  private:
   struct Pending {
-    std::int64_t seq = 0;
+    std::int64_t seq = 0, tries = 0;
     control::Command command;
   };
-  using Answer = Result<std::optional<control::Event>>;
+  struct Held {
+    std::int64_t fence = 0;
+    control::Candidate candidate;
+  };
 
   Result<std::optional<Pending>> next_command(const std::string& id);
+  /// Takes or renews the lease; nothing when another holder has it.
+  Result<Held*> hold(const std::string& id);
+  Status let_go(const std::string& id);
+  Result<bool> take_inbox(Held& held);
   /// The one transaction: marks the command performed, journals the event, writes the new state and its commands.
-  Status absorb(const std::string& id, const Pending* answered, const std::optional<control::Event>& event);
-  Answer perform(const control::Candidate& candidate, const control::Command& command, std::stop_token stop);
-  Result<bool> stopped_by_person(const control::Candidate& candidate);
-
-  Answer research(const control::Candidate& candidate);
-  Answer commit_image(const control::Candidate& candidate);
-  Answer open_request(const control::Candidate& candidate);
-  Answer freeze_baseline(const control::Candidate& candidate);
-  Answer dispatch(const control::Candidate& candidate, bool final);
-  Answer await_run(const control::Candidate& candidate, std::stop_token stop);
-  Answer judge_run(const control::Candidate& candidate, bool final);
-  Answer diagnose(const control::Candidate& candidate);
-  Answer commit_repair(const control::Candidate& candidate);
-  Answer append_changelog(const control::Candidate& candidate);
-  Answer check_final(const control::Candidate& candidate);
-  Answer cancel_runs(const control::Candidate& candidate, std::stop_token stop);
-  Answer close_request(const control::Candidate& candidate);
-  Status report_attempt(const control::Candidate& candidate);
-  Status comment(const control::Candidate& candidate, const std::string& part, const std::string& body);
+  Status absorb(Held& held, const Pending* answered, std::optional<control::Event> event);
+  Result<Stepped> trouble(Held& held, const Pending& pending, Error error);
+  [[nodiscard]] std::int64_t now_s() const;
 
   StewardWorld world_;
+  Performer performer_;
+  std::map<std::string, Held> held_;
 };
+
+/// Reads a candidate's record; one that an earlier pawl wrote gets what it did not have yet.
+[[nodiscard]] Result<control::Candidate> parse_candidate(const std::string& text);
 
 }  // namespace pawl::steward

@@ -40,6 +40,10 @@ Result<std::optional<LaunchScript>> read_launch_script(io::Forge& forge, const s
 
 Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& texts, const std::string& key) {
   PAWL_ASSIGN(const plan::Catalogue catalogue, plan::Catalogue::read(texts.layout, texts.texts));
+  return recipe_matrix(catalogue, key);
+}
+
+Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::string& key) {
   PAWL_ASSIGN(const plan::Recipe* recipe, catalogue.find(key));
   RecipeMatrix matrix{.file = recipe->file,
                       .image = recipe->image(),

@@ -55,5 +55,6 @@ struct RecipeMatrix {
   std::vector<codec::Json> points, evals;
 };
 [[nodiscard]] Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& catalogue, const std::string& recipe);
+[[nodiscard]] Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::string& recipe);
 
 }  // namespace pawl::steward

@@ -41,7 +41,10 @@ struct CommitRequest {
   std::string message;
   std::string author;  ///< "name <address>"
   std::string time;    ///< ISO 8601, UTC: chosen by the caller, so that a repeated commit is the same commit
+  /// Second parent. When given, all files are those of this commit but for `files`: how a branch takes main's bytes.
+  std::string onto;
 };
+BOOST_DESCRIBE_STRUCT(CommitRequest, (), (branch, parent, files, message, author, time, onto))
 
 /// The place where change requests live. Every mutation may be repeated with the same arguments and then does nothing
 /// more (upgrade-loop 25, table of effects). Errors: kConflict when somebody else moved what we meant to change.

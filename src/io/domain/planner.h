@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "codec/json.h"
 #include "model/job.h"
+#include "model/outcome.h"
 
 namespace pawl::io {
 
@@ -24,8 +25,10 @@ struct Proposal {
   std::string change, change_zh;             ///< one sentence each
   std::string cause;                         ///< the first error, with the row of the playbook that explains it
   std::map<std::string, std::string> files;  ///< whole new contents
+  /// Instead of a change: how the candidate ends. kIncompatible, kReadinessBlocked, kUncertain or kFailed; with `cause`.
+  std::optional<model::Outcome> verdict;
 };
-BOOST_DESCRIBE_STRUCT(Proposal, (), (change, change_zh, cause, files))
+BOOST_DESCRIBE_STRUCT(Proposal, (), (change, change_zh, cause, files, verdict))
 
 /// Proposes the next repair: rules, an agent command, or a model.
 class Planner {

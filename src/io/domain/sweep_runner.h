@@ -36,6 +36,10 @@ BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
 
 [[nodiscard]] constexpr bool terminal(RunState state) { return state != RunState::kQueued && state != RunState::kRunning; }
 
+/// What a run's end means beyond its state (upgrade-loop 16), as far as its runner can tell.
+enum class RunEnd { kPlain, kPreempted, kPolicyGate, kFailFast, kDeadline };
+BOOST_DESCRIBE_ENUM(RunEnd, kPlain, kPreempted, kPolicyGate, kFailFast, kDeadline)
+
 struct RunStatus {
   RunId id;
   std::int64_t attempt = 1;
@@ -44,6 +48,18 @@ struct RunStatus {
   std::int64_t jobs = 0, done = 0, failed = 0;
   std::string started, ended;                ///< ISO 8601, UTC; empty while unknown
   std::optional<model::JobFailure> failure;  ///< the first one
+  RunEnd end = RunEnd::kPlain;
+  bool gate_only = false;           ///< stopped before any benchmark; used no GPU
+  std::optional<double> gpu_hours;  ///< absent: unknown
+  std::string reason;               ///< code of a policy gate that stopped it, e.g. "stale-base"
+};
+
+/// How the runs of one candidate are found, each way by itself: a run may match one and not the others.
+struct OwnedQuery {
+  std::string marker_prefix;  ///< of `SweepRequest::marker`
+  std::int64_t request = 0;   ///< change request; 0: none
+  std::string branch;
+  std::vector<std::string> heads;
 };
 
 /// What a finished run left (sweep-run-results 1.10), as far as a judge needs it.
@@ -65,6 +81,13 @@ class SweepRunner {
   virtual Result<RunStatus> status(RunId run) = 0;
   /// Until the run is terminal; kCancelled when `stop` fires first.
   virtual Result<RunStatus> wait(RunId run, std::stop_token stop) = 0;
+  /// Whether runs go on while nobody waits: then whoever waits may end and look again later.
+  [[nodiscard]] virtual bool runs_by_itself() const { return false; }
+  /// Runs a terminal run again on the same head, every job of it when `whole`, else those that failed. Idempotent: when
+  /// the run's attempt is already `expected_attempt` + 1, nothing happens.
+  virtual Result<RunStatus> rerun(RunId run, std::int64_t expected_attempt, bool whole) = 0;
+  /// Every run that matches, also ended ones and those that only a gate saw. An incomplete listing is an error.
+  virtual Result<std::vector<RunStatus>> owned(const OwnedQuery& query) = 0;
   /// Asks for the end; durable before it returns. The run is terminal when a `wait` has returned.
   virtual Status cancel(RunId run) = 0;
   /// Only of a terminal run.
