@@ -144,3 +144,8 @@ pawl_module(service   LEVEL 50 USES base io codec model compare report http stor
 pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)
 pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control playbook report store)
 pawl_module(twin      LEVEL 50 USES base io codec model http)
+# ── side: the simulated world of the upgrade loop, for tests and long jobs. No program that is shipped uses it. ───────
+pawl_module(sim       LEVEL 60 USES base io codec model domain posix plan compare control report store steward)
+set_target_properties(pawl_sim PROPERTIES EXCLUDE_FROM_ALL TRUE)
+add_executable(pawl-sim EXCLUDE_FROM_ALL src/sim/tool/main.cc)
+target_link_libraries(pawl-sim PRIVATE pawl_sim)

@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+#include <set>
+
+#include "codec/describe.h"
+#include "sim/planted.h"
+#include "sim/play.h"
+
+namespace pawl::sim {
+namespace {
+
+using control::State;
+
+std::string told(const Played& played) {
+  std::string text = played.violation ? fmt::format("invariant {}: {}", played.violation->number, played.violation->text) : "no violation";
+  if (played.candidate) text += fmt::format(" [{} {}]", codec::enum_text(played.candidate->state), played.candidate->reason);
+  return text;
+}
+
+TEST(Simulation, SchedulesOfCrashesAndPeopleBreakNoInvariant) {
+  Player player;
+  for (std::int64_t seed = 1; seed <= 1500; ++seed) {
+    const Played played = player.play(scenario_of(seed));
+    ASSERT_FALSE(played.violation) << "seed " << seed << ": " << told(played) << "\n" << write_scenario(scenario_of(seed));
+  }
+}
+
+TEST(Simulation, ADatabaseFileThatIsOpenedAgainAfterEachCrashGivesTheSameHistory) {
+  const std::filesystem::path memory = "/dev/shm";
+  const auto folder = std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+  const auto file = folder / fmt::format("pawl-sim-{}.db", ::getpid());
+  Player player;
+  for (std::int64_t seed = 1; seed <= 40; ++seed) {
+    const Played in_memory = player.play(scenario_of(seed)), on_disk = player.play(scenario_of(seed), {.file = file});
+    EXPECT_FALSE(on_disk.violation) << "seed " << seed << ": " << told(on_disk);
+    EXPECT_EQ(in_memory.hash, on_disk.hash) << "seed " << seed;
+  }
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + end);
+}
+
+TEST(Simulation, TheSameScenarioGivesTheSameHistory) {
+  Player one, two;
+  std::set<std::uint64_t> different;
+  for (std::int64_t seed = 5000; seed < 5100; ++seed) {
+    const Played first = one.play(scenario_of(seed));
+    EXPECT_EQ(first.hash, two.play(scenario_of(seed)).hash) << seed;
+    different.insert(first.hash);
+  }
+  EXPECT_GT(different.size(), 95u);
+}
+
+TEST(Simulation, AScenarioSurvivesItsFile) {
+  const Scenario scenario = scenario_of(77);
+  const auto back = read_scenario(write_scenario(scenario), "test");
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(write_scenario(*back), write_scenario(scenario));
+}
+
+/// Every planted fault is caught, by the invariant that forbids it, and what caught it shrinks to a few lines.
+class PlantedFaults : public testing::TestWithParam<PlantedFault> {};
+
+TEST_P(PlantedFaults, IsCaught) {
+  const PlantedFault& fault = GetParam();
+  Player player;
+  for (std::int64_t seed = 1; seed <= 3000; ++seed) {
+    const Scenario scenario = scenario_of(seed);
+    const Played played = player.play(scenario, fault.options);
+    if (!played.violation) continue;
+    EXPECT_TRUE(fault.caught_by.contains(played.violation->number)) << "seed " << seed << ": " << told(played);
+    const Scenario small = shrink(player, scenario, fault.options, played.violation->number);
+    EXPECT_LE(small.faults.size(), 3u) << write_scenario(small);
+    const Played again = player.play(small, fault.options);
+    ASSERT_TRUE(again.violation);
+    EXPECT_EQ(again.violation->number, played.violation->number);
+    EXPECT_FALSE(player.play(small).violation) << "the shipped machine breaks too: " << told(player.play(small));
+    fmt::print("  {:<34} seed {:>4}: invariant {}: {}\n", fault.name, seed, played.violation->number, played.violation->text);
+    return;
+  }
+  FAIL() << fault.name << " was not caught";
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, PlantedFaults, testing::ValuesIn(planted_faults()), [](const auto& instance) {
+  std::string name = instance.param.name;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+});
+
+/// One candidate without trouble, closed by a person when it first stands in `state`.
+struct Closed {
+  bool struck = false;
+  std::int64_t at_s = 0, at_points = 0, reaction_s = -1, lives = 0;
+  Played played;
+  std::int64_t live_runs = 0;
+  bool branch_gone = false, receipt = false;
+};
+
+Closed close_in(State state, bool parked, bool by_itself, std::vector<Fate> fates = {}) {
+  Scenario scenario;
+  scenario.runs_by_itself = by_itself;
+  scenario.fates = std::move(fates);
+  Player player;
+  Closed result;
+  player.on_step = [&](Outside& outside, const control::Candidate& c) {
+    const bool there = c.state == state && c.cr != 0 && c.parked.has_value() == parked;
+    if (!result.struck && there) {
+      result.struck = true;
+      result.at_s = outside.now_s();
+      outside.close_by_person();
+    }
+    if (result.struck && result.reaction_s < 0 && (control::ending(c.state) || control::terminal(c.state))) result.reaction_s = outside.now_s() - result.at_s;
+    if (control::terminal(c.state)) {
+      result.live_runs = 0;
+      for (const Run& run : outside.runs()) result.live_runs += io::terminal(run.state) ? 0 : 1;
+      result.branch_gone = !outside.branches().contains(c.branch);
+      std::int64_t receipts = 0;
+      for (const auto& [key, comment] : outside.all_comments())
+        receipts += key.ends_with("/receipt") && comment.body.find("**stopped**") != std::string::npos ? 1 : 0;
+      result.receipt = receipts == 1;
+    }
+  };
+  result.played = player.play(scenario);
+  return result;
+}
+
+TEST(Stop, ClosingTheRequestWorksInEveryStateFromDraftToReadying) {
+  const std::vector<Fate> repaired{Fate::kOwnFailure};
+  struct Case {
+    State state;
+    bool parked;
+    std::vector<Fate> fates;
+  };
+  const std::vector<Case> cases{{State::kCrDraft, false, {}},          {State::kBaselineFrozen, false, {}},  {State::kSmokeGate, false, {}},
+                                {State::kSmokeDispatching, false, {}}, {State::kSmokeRunning, false, {}},    {State::kSmokeRunning, true, {}},
+                                {State::kDiagnosing, false, repaired}, {State::kRepairing, false, repaired}, {State::kChangelog, false, {}},
+                                {State::kFinalPreflight, false, {}},   {State::kFinalGate, false, {}},       {State::kFinalDispatching, false, {}},
+                                {State::kFinalRunning, false, {}},     {State::kFinalRunning, true, {}},     {State::kVerifying, false, {}},
+                                {State::kPublishing, false, {}},       {State::kReadying, false, {}}};
+  fmt::print("  {:<28} {:>12} {:>10} {:>12} {:>18}\n", "closed in", "reaction (s)", "live runs", "branch gone", "one receipt");
+  for (const Case& c : cases) {
+    const Closed closed = close_in(c.state, c.parked, true, c.fates);
+    const std::string name = codec::enum_text(c.state) + (c.parked ? ", parked" : "");
+    ASSERT_TRUE(closed.struck) << name;
+    ASSERT_FALSE(closed.played.violation) << name << ": " << told(closed.played);
+    EXPECT_EQ(closed.played.candidate->outcome, model::Outcome::kStopped) << name;
+    EXPECT_EQ(closed.live_runs, 0) << name;
+    EXPECT_TRUE(closed.branch_gone) << name;
+    EXPECT_TRUE(closed.receipt) << name;
+    EXPECT_LE(closed.reaction_s, 31) << name;  // one poll
+    fmt::print("  {:<28} {:>12} {:>10} {:>12} {:>18}\n", name, closed.reaction_s, closed.live_runs, closed.branch_gone ? "yes" : "no",
+               closed.receipt ? "stopped" : "no");
+  }
+}
+
+TEST(Stop, ClosingDuringCleanupKeepsTheOutcomeAndLeavesNothing) {
+  for (const State state : {State::kStopping, State::kCancelling, State::kClosing}) {
+    const Closed closed = close_in(state, false, true, std::vector<Fate>(4, Fate::kSameFailure));
+    ASSERT_TRUE(closed.struck) << codec::enum_text(state);
+    ASSERT_FALSE(closed.played.violation) << told(closed.played);
+    EXPECT_EQ(closed.played.candidate->outcome, model::Outcome::kFailed);  // it was ending for a reason of its own
+    EXPECT_EQ(closed.live_runs, 0);
+    EXPECT_TRUE(closed.branch_gone);
+  }
+}
+
+TEST(Parking, FiftyCyclesKeepNumbersRisingAndCommentsBounded) {
+  // Every run is preempted twice and fails then: many sessions, few comments.
+  Scenario scenario;
+  scenario.fates.assign(60, Fate::kOwnFailure);
+  Player player;
+  std::int64_t comments = 0, sessions = 0;
+  player.on_step = [&](Outside& outside, const control::Candidate& c) {
+    comments = static_cast<std::int64_t>(outside.all_comments().size());
+    EXPECT_GE(c.session, sessions);
+    sessions = c.session;
+  };
+  const Played played = player.play(scenario);
+  ASSERT_FALSE(played.violation) << told(played);
+  EXPECT_EQ(played.candidate->reason, "repairs-exhausted");
+  EXPECT_EQ(played.candidate->repairs, 5);
+  EXPECT_LE(comments, 3 * sessions + 4);
+}
+
+/// Label off, main's bytes, proofs, capacity, label on: each pair of neighbours, swapped, breaks something.
+TEST(MainMoved, EachSwappedPairOfStepsIsCaught) {
+  Player player;
+  for (const PlantedFault& swapped : swapped_maintenance()) {
+    Scenario scenario;
+    scenario.faults = {{70, FaultKind::kMainMoves}};
+    std::optional<Played> caught;
+    // Wherever main moves, the shipped order holds; the swapped one must break at one place at least.
+    for (std::int64_t at = 20; at < 140; ++at) {
+      scenario.faults[0].at = at;
+      const Played shipped = player.play(scenario);
+      ASSERT_FALSE(shipped.violation) << at << ": " << told(shipped);
+      const Played played = player.play(scenario, swapped.options);
+      if (played.violation && !caught) caught = played;
+    }
+    ASSERT_TRUE(caught) << swapped.name;
+    EXPECT_TRUE(swapped.caught_by.contains(caught->violation->number)) << swapped.name << ": " << told(*caught);
+    fmt::print("  {:<40} invariant {}: {}\n", swapped.name, caught->violation->number, caught->violation->text);
+  }
+}
+
+}  // namespace
+}  // namespace pawl::sim
