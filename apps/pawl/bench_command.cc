@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 
 #include "backend/backend.h"
+#include "base/assert.h"
 #include "base/text.h"
 #include "bench_live_view.h"
 #include "bench_output_options.h"
 #include "bench_points.h"
+#include "bench_workload_options.h"
 #include "benchout/text.h"
 #include "calibration_file.h"
 #include "cli.h"
@@ -24,11 +27,9 @@ namespace {
 struct BenchFlags {
   std::vector<std::string> urls;
   std::string model, backend = "openai";
-  std::int64_t isl = 0, osl = 0;
+  WorkloadFlags workload;
   LoadFlags load;
   std::optional<std::int64_t> requests, warmups;
-  double range_ratio = 1;
-  std::int64_t seed = 0;
   BenchOutputFlags out;
 };
 
@@ -65,18 +66,36 @@ ExitStatus status_of(const std::vector<BenchPoint>& points) {
 
 Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const CommonFlags& flags) {
   if (bench.urls.empty() || bench.model.empty()) return usage_error("pawl bench needs --url and --model", "pawl bench --help shows examples");
-  if (bench.isl < 1 || bench.osl < 1) return usage_error("pawl bench needs --isl and --osl", "they are the tokens of a prompt and of an answer");
+  const backend::Backend* spoken = backend::find_backend(bench.backend);
+  PAWL_ASSERT(spoken != nullptr);  // the flag takes known names only
   loadgen::LoadRequest load;
   load.url = bench.urls.front();
   load.more_urls.assign(bench.urls.begin() + 1, bench.urls.end());
   load.backend = bench.backend;
   load.model = bench.model;
-  load.isl = bench.isl;
-  load.osl = bench.osl;
-  load.range_ratio = bench.range_ratio;
-  PAWL_TRY(apply(bench.load, bench.seed, load));
+  PAWL_TRY(apply(bench.load, bench.workload.seed, load));
   const std::int64_t slots = bench.load.concurrency.value_or(10);
-  load.requests = bench.requests.value_or(bench.load.sweep_concurrency.empty() ? 10 * slots : 0);
+  WorkloadFlags asked = bench.workload;
+  asked.pause_speed = bench.load.trace_speed;
+  PAWL_ASSIGN(const auto made, make_bench_workload(asked, world, spoken->prompt_form(), bench.requests, 10 * slots));
+  const workload::Description data_set = made->describe();
+  load.isl = std::max<std::int64_t>(1, std::llround(data_set.mean_isl.value_or(1)));
+  load.osl = std::max<std::int64_t>(1, std::llround(data_set.mean_osl.value_or(1)));
+  const bool plain = asked.dataset == "random" && asked.range_profile == "inferencex" && asked.tokenizer.empty() && asked.form.empty() && asked.overhead == 0 &&
+                     asked.salt == 0;
+  if (asked.dataset == "random") {
+    // The targets themselves, as rows and file names have them.
+    load.isl = *asked.isl;
+    load.osl = *asked.osl;
+    if (asked.range_profile == "inferencex") load.range_ratio = asked.range_ratio.value_or(1);
+    load.vocabulary = asked.vocabulary;
+  }
+  // Lengths alone are left to the generator: the points of a sweep then have prompts of their own.
+  if (!plain) load.workload = made;
+  const std::optional<std::int64_t> whole = made->sessions();
+  load.requests = bench.requests.value_or(whole ? *whole : bench.load.sweep_concurrency.empty() ? 10 * slots : 0);
+  // Progress as JSON has standard error for itself; lengths alone need no words.
+  if (!plain && flags.progress != "json") fmt::print(stderr, "{}", describe_workload(data_set));
   // Two rounds fill caches and batches; beyond that, large runs would spend more on warming up than they gain.
   load.warmups = bench.warmups.value_or(std::min({2 * slots, std::max<std::int64_t>(slots, 256), load.requests == 0 ? 2 * slots : load.requests}));
 
@@ -84,7 +103,10 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   if (!bench.load.sweep_concurrency.empty() || !bench.load.sweep_rate.empty()) {
     const auto progress = make_progress(world, flags);
     PAWL_ASSIGN(auto points, run_sweep(bench.load, load, *progress, world.stop));
-    for (BenchPoint& point : points) point.result.calibration = calibration;
+    for (BenchPoint& point : points) {
+      point.result.calibration = calibration;
+      point.result.workload = data_set;
+    }
     PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr)));
     if (!flags.json) print_points(points);
     return world.stop.stop_requested() ? ExitStatus::kInterrupted : status_of(points);
@@ -92,7 +114,10 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   if (bench.load.find_max_rate) {
     const auto progress = make_progress(world, flags);
     PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, *progress, world.stop));
-    for (BenchPoint& point : found.second) point.result.calibration = calibration;
+    for (BenchPoint& point : found.second) {
+      point.result.calibration = calibration;
+      point.result.workload = data_set;
+    }
     PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first)));
     if (!flags.json) {
       print_points(found.second);
@@ -119,6 +144,7 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   PAWL_ASSIGN(model::BenchResult result, loadgen::run_load(load, view, world.stop));
   view.clear();
   result.calibration = calibration;
+  result.workload = data_set;
   PAWL_TRY(outputs->finish(result, world));
   if (flags.json) {
     print_json(codec::to_json(result));
@@ -169,33 +195,32 @@ void add_calibrate_command(Cli& cli, CLI::App& parent) {
 }  // namespace
 
 void add_bench_command(Cli& cli) {
-  CLI::App* app =
-      cli.command(cli.root, "bench", "Measure an LLM server: streamed requests under load, judged at the end",
-                  "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --report run.html\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --rate 5 --duration 60 --isl 1024 --osl 128\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --sweep-concurrency 1,8,32 --isl 1024 --osl 128\n"
-                  "  pawl bench --url http://127.0.0.1:8000 --model m --find-max-rate --slo ttft_p99:500ms --isl 1024 --osl 128\n"
-                  "  pawl bench calibrate\n"
-                  "\nA key for the server is taken from OPENAI_API_KEY. A stop (Ctrl-C) ends the run with what was measured so far. Exit status: 0 when the "
-                  "numbers can be used (VALID or SUSPECT),\n"
-                  "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
+  CLI::App* app = cli.command(
+      cli.root, "bench", "Measure an LLM server: streamed requests under load, judged at the end",
+      "  pawl bench --url http://127.0.0.1:8000 --model Qwen/Qwen3-8B --concurrency 16 --isl 1024 --osl 128\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --backend openai-chat --concurrency 4 --isl 200 --osl 64 --requests 40\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 8192 --osl 1024 --range-ratio 0.8 --output point.json\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --goodput ttft:500 --report run.html\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 64 --isl 1024 --osl 256 --records run.jsonl --output vllm:vllm.json\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --rate 5 --duration 60 --isl 1024 --osl 128\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --sweep-concurrency 1,8,32 --isl 1024 --osl 128\n"
+      "  pawl bench --url http://127.0.0.1:8000 --model m --find-max-rate --slo ttft_p99:500ms --isl 1024 --osl 128\n" +
+          std::string(workload_examples()) +
+          "  pawl bench calibrate\n"
+          "\nA key for the server is taken from OPENAI_API_KEY. A stop (Ctrl-C) ends the run with what was measured so far. Exit status: 0 when the "
+          "numbers can be used (VALID or SUSPECT),\n"
+          "1 when they cannot (INVALID), 5 when the server cannot be reached. What each number means: docs/metrics.md.");
   auto bench = std::make_shared<BenchFlags>();
   app->add_option("--url", bench->urls,
                   "Server, as http://host:port, https://host:port or unix:PATH; a path prefix is allowed; repeat for several, used in turn");
   app->add_option("--model", bench->model, "Model name that the server knows");
   app->add_option("--backend", bench->backend, "Protocol of the server: " + backend_names())->check(CLI::IsMember(backend_list()))->capture_default_str();
-  app->add_option("--isl", bench->isl, "Input tokens a request (chat: words)")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
-  app->add_option("--osl", bench->osl, "Output tokens a request")->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
-  app->add_option("--requests", bench->requests, "Measured requests (default: 10 × concurrency)")
+  app->add_option("--requests", bench->requests,
+                  "Measured requests, or sessions of a data set that has those (default: 10 × concurrency, or all rows of a file)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
   app->add_option("--warmups", bench->warmups, "Requests before the measured ones (default: 2 × concurrency, fewer for large or short runs)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}));
-  app->add_option("--range-ratio", bench->range_ratio, "Lengths are uniform over [ratio × length, length]")->check(CLI::Range(0.0, 1.0))->capture_default_str();
-  app->add_option("--seed", bench->seed, "Same seed, same prompts and lengths")->capture_default_str();
+  add_workload_options(*app, bench->workload);
   add_bench_output_options(*app, bench->out);
   add_load_flags(*app, bench->load);
   add_calibrate_command(cli, *app);

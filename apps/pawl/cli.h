@@ -60,6 +60,7 @@ void print_json(const codec::Json& document);
 
 // One function a command family, each in its own file.
 void add_bench_command(Cli& cli);
+void add_tokenize_command(Cli& cli);
 void add_twin_command(Cli& cli);
 void add_job_command(Cli& cli);
 void add_upgrade_commands(Cli& cli);

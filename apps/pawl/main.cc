@@ -135,6 +135,7 @@ int run(int argc, char** argv) {
   add_change_request_commands(cli);
   add_sweep_commands(cli);
   add_bench_command(cli);
+  add_tokenize_command(cli);
   add_twin_command(cli);
   add_job_command(cli);
   add_serve_command(cli);

@@ -17,6 +17,8 @@ pawl_fuzz_target(yaml pawl_codec)
 pawl_fuzz_target(changelog pawl_changelog)
 pawl_fuzz_target(key_pattern pawl_plan)
 pawl_fuzz_target(response pawl_loadgen)
+pawl_fuzz_target(tokenizer pawl_tokenizer)
+pawl_fuzz_target(data_set pawl_workload)
 if(PAWL_FUZZ)
   # libstdc++ 12 uses in its own headers what it calls deprecated; GCC keeps quiet about that, clang does not.
   target_compile_options(pawl_changelog PRIVATE -Wno-deprecated-declarations)
