@@ -128,13 +128,15 @@ Result<Answer> Performer::dispatch(const Candidate& c, bool final) {
     }
     // One run of a candidate at a time: what an earlier attempt left active is superseded by this one.
     PAWL_ASSIGN(const std::vector<io::RunStatus> owned, owned_runs(c));
-    bool active = false;
+    bool active = false, ended_any = false;
     for (const io::RunStatus& other : owned) {
       if (io::terminal(other.state) || other.gate_only) continue;
       PAWL_ASSIGN(const io::RunStatus ended, end_run(c, other.id));
+      ended_any = true;
       active = active || !io::terminal(ended.state);
     }
-    if (active) return Answer{{}, c.rules.cancel_retry_s};
+    // Ending a run may have taken long: whether the capacity check still counts is asked anew.
+    if (ended_any) return Answer{{}, active ? c.rules.cancel_retry_s : 1};
 
     PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(c.head));
     PAWL_ASSIGN(const RecipeMatrix* matrix, at->matrix(c.recipe));
