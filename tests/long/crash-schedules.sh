@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake --build build/release --target pawl-sim
-sim=build/release/pawl-sim
+sim=build/release/bin/pawl-sim
 play() {  # FIRST COUNT memory|file
   if [[ "$3" == file ]]; then
     local folder

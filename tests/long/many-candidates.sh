@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake --build build/release --target pawl-sim
-for n in 100 1000 10000; do build/release/pawl-sim crowd "$n"; done
+for n in 100 1000 10000; do build/release/bin/pawl-sim crowd "$n"; done
