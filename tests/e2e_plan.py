@@ -64,6 +64,11 @@ with scratch() as tmp:
         plan(tmp / "demo", "demo-fp8-h200-sglang")
         assert before == {f: f.read_bytes() for f in (tmp / "demo").rglob("*") if f.is_file()}
 
+    def a_pin_is_never_moved_backward():
+        for image, status in (("lmsysorg/sglang:v0.5.9-cu130", 3), ("lmsysorg/sglang:v0.5.14.post1-cu130", 0), ("lmsysorg/sglang:my-branch", 0)):
+            done = run(PAWL, "upgrade", "plan", "--catalog", tmp / "demo", "--recipe", "demo-fp8-h200-sglang", "--image", image, status=status)
+            assert status == 0 or "never backward" in done.stderr, done.stderr
+
     def listings_of_the_catalogue_are_json():
         recipes = run_json(PAWL, "catalog", "list", "--catalog", tmp / "demo", schema="pawl.recipes/1")["recipes"]
         assert [r["key"] for r in recipes] == ["demo-fp8-h200-sglang", "demo-fp8-h200-vllm"], recipes
@@ -81,7 +86,7 @@ with scratch() as tmp:
         assert len(document["points"]) == 5, labels(document["points"])
         assert_diff_applies(catalog, tmp / "fp8-after", document)
 
-    proofs = [demo_catalogue_plans_five_points, text_and_json_show_the_same_diff, plan_changes_nothing, listings_of_the_catalogue_are_json]
+    proofs = [demo_catalogue_plans_five_points, text_and_json_show_the_same_diff, plan_changes_nothing, a_pin_is_never_moved_backward, listings_of_the_catalogue_are_json]
     if REAL.is_dir():
         proofs += [real_fp4_thread_has_seven_points_and_two_evals, real_fp8_thread_has_five_points]
     else:

@@ -7,6 +7,7 @@
 #include "codec/describe.h"
 #include "control/table_text.h"
 #include "forge/unified_diff.h"
+#include "forward_only.h"
 #include "model/point.h"
 #include "steward/policy.h"
 #include "upgrade_steps.h"
@@ -52,6 +53,7 @@ Result<ExitStatus> plan(World& world, const CommonFlags& common, const PlanFlags
   }
   if (!planned) return std::move(planned).error();
   const steward::UpgradePlan& plan = *planned;
+  PAWL_TRY(forward_only(*world.assets, plan.image_old, plan.image_new));
   PAWL_ASSIGN(const std::string image_diff, diff_of(plan.image_edit));
   PAWL_ASSIGN(const std::string changelog_diff, diff_of(plan.changelog_edit));
   if (common.json) {
@@ -84,7 +86,12 @@ Result<ExitStatus> start(World& world, const CommonFlags& common, const PlanFlag
   PAWL_ASSIGN(const model::Scale scale, model::parse_scale(flags.scale));
   PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
   PAWL_ASSIGN(control::Candidate candidate,
-              bench->steward.start({.recipe = flags.recipe, .image = flags.image, .policy = flags.policy, .eval_task = "arith24", .scale = scale}));
+              bench->steward.start({.recipe = flags.recipe,
+                                    .image = flags.image,
+                                    .policy = flags.policy,
+                                    .eval_task = "arith24",
+                                    .scale = scale,
+                                    .accept = [&](const std::string& pinned) { return forward_only(*world.assets, pinned, flags.image); }}));
   PAWL_ASSIGN(candidate, bench->steward.run(candidate.id, world.stop));
   return print_result(common, candidate);
 }

@@ -105,6 +105,7 @@ Result<Candidate> Steward::start(const StartRequest& request) {
   PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> catalogue, performer_.catalogue(*main));
   PAWL_ASSIGN(const RecipeMatrix* matrix, catalogue->matrix(request.recipe));
   PAWL_TRY(model::parse_image(request.image));
+  if (request.accept) PAWL_TRY(request.accept(matrix->image));
 
   Candidate candidate;
   candidate.recipe = request.recipe;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -19,6 +20,8 @@ namespace pawl::steward {
 struct StartRequest {
   std::string recipe, image, policy, eval_task;
   model::Scale scale;
+  /// Asked with the image that is pinned now; its error refuses the start, before anything is written. May be empty.
+  std::function<Status(const std::string& image_old)> accept = {};
 };
 
 /// A lease is good for this long after its holder last wrote.
