@@ -100,6 +100,7 @@ void Exchange::guess_body(MonoTime at) {
 
 void Exchange::on_body(std::string_view piece, MonoTime at, Nanos late) {
   body_bytes_ += piece.size();
+  if (first_bytes_.empty()) first_bytes_.reserve(kKeptBytes);  // growing by doubling would take almost twice that
   if (first_bytes_.size() < kKeptBytes) first_bytes_.append(piece.substr(0, kKeptBytes - first_bytes_.size()));
   if (body_ == Body::kUnknown) guess_body(at);
   if (over()) return;
