@@ -344,6 +344,33 @@ def packages_are_a_source_of_the_same_shape():
         assert found["newest"] == "0.5.15" and found["newest_image"] == "pypi:sglang==0.5.15", found  # 0.5.16 withdrawn, 0.5.17rc1 a candidate
 
 
+def commits_are_ordered_by_ancestry():
+    """Commit-named nightlies: only a clone of the source says which is later."""
+    clone = WORLD["folder"] / "clone"
+    git = ["git", "-C", clone, "-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "init", "-q", clone], check=True, env=ENV)
+    commits = []
+    for n in range(3):
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", str(n)], check=True, env=ENV)
+        commits.append(subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True, env=ENV).stdout.strip())
+
+    class Nightlies(Quiet):
+        def do_HEAD(self):
+            self.answer(200, b"", [("Docker-Content-Digest", digest_of(self.path.encode()))])
+
+        def do_GET(self):
+            self.answer(200, json.dumps({"name": "a", "tags": sorted(f"nightly-{c}" for c in commits)}).encode())
+
+    port = free_port()
+    with serving(Nightlies, port):
+        name = f"127.0.0.1:{port}/a:nightly-"
+        ordered = run_json(WORLD["pawl"], "images", "latest", name + commits[0], "--source-clone", clone)
+        assert ordered["newest"] == f"nightly-{commits[2]}", ordered
+        assert run_json(WORLD["pawl"], "images", "latest", name + commits[2], "--source-clone", clone)["newest"] is None
+        blind = run_json(WORLD["pawl"], "images", "latest", name + commits[0])
+        assert blind["newest"] is None and blind["reason"] == "no order without push time or ancestry", blind
+
+
 def bad_input_names_the_remedy():
     pawl = WORLD["pawl"]
     assert "repository" in run(pawl, "images", "list", "Not An Image", status=3).stderr
@@ -359,7 +386,7 @@ def main():
     with world() as (pawl, host, layout, accounts, folder):
         WORLD.update(pawl=pawl, host=host, layout=layout, accounts=accounts, folder=folder)
         prove(discovery_and_order, facts_without_running, accounts_and_strangers, htpasswd_registry, pages_storms_and_cuts, a_cut_listing_never_takes_back_what_was_told,
-              etags_spare_pages, packages_are_a_source_of_the_same_shape, bad_input_names_the_remedy)
+              etags_spare_pages, packages_are_a_source_of_the_same_shape, commits_are_ordered_by_ancestry, bad_input_names_the_remedy)
 
 
 main()
