@@ -23,7 +23,7 @@ constexpr std::string_view kEventHead = "HTTP/1.1 200 OK\r\ncontent-type: text/e
 
 MonoTime moment(std::int64_t ns) { return {Nanos(1'000'000'000 + ns)}; }
 
-/// What does not depend on how the bytes were cut.
+/// What does not depend on how the bytes were cut. The detail of a failure does: it shows what had arrived when it was seen.
 std::string fingerprint(const RequestRecord& record) {
   std::string out = std::to_string(static_cast<int>(record.outcome)) + ' ' + record.failure + ' ' + std::to_string(record.status) + ' ' + record.finish_reason;
   for (const measure::StreamEvent& event : record.events) {
@@ -34,7 +34,7 @@ std::string fingerprint(const RequestRecord& record) {
     out += count ? ' ' + std::to_string(*count) : " -";
   }
   for (const auto& [flag, n] : record.flags) out += ' ' + flag + '=' + std::to_string(n);
-  return out + ' ' + std::to_string(record.text_bytes) + ' ' + record.text + '|' + record.reasoning_text + '|' + record.detail;
+  return out + ' ' + std::to_string(record.text_bytes) + ' ' + record.text + '|' + record.reasoning_text;
 }
 
 void check(const RequestRecord& record) {
