@@ -82,7 +82,14 @@ class LocalSweepRunnerTest : public testing::Test {
       "tp":1,"pp":1,"dcp-size":1,"pcp-size":1,"conc":2,"max-model-len":352,"ep":1,"dp-attn":false,"spec-decoding":"none","exp-name":"demo_64_32","disagg":false,"run-eval":false})");
     Json second = row;
     second["conc"] = 4;
-    return {.marker = marker, .recipe = "demo", .purpose = "smoke", .head = "abc", .points = {row, second}, .evals = {row}, .eval_task = "t", .fail_fast = fail_fast};
+    return {.marker = marker,
+            .recipe = "demo",
+            .purpose = "smoke",
+            .head = "abc",
+            .points = {row, second},
+            .evals = {row},
+            .eval_task = "t",
+            .fail_fast = fail_fast};
   }
 
   std::filesystem::path folder_;

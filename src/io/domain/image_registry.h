@@ -17,10 +17,10 @@ namespace pawl::io {
 
 /// A whole listing of a repository, or of the versions of a package.
 struct TagListing {
-  std::string repository;             ///< as the registry knows it
+  std::string repository;  ///< as the registry knows it
   std::vector<images::ListedTag> tags;
-  std::int64_t requests = 0;          ///< pages asked for
-  std::string read_from;              ///< "registry", "mirror HOST", "oci layout", "package index", "cache (unchanged)"
+  std::int64_t requests = 0;  ///< pages asked for
+  std::string read_from;      ///< "registry", "mirror HOST", "oci layout", "package index", "cache (unchanged)"
 };
 
 /// One platform of an image.
@@ -29,10 +29,10 @@ struct PlatformImage {
   std::string digest;         ///< of the platform's manifest
   std::string config_digest;  ///< of its config blob: equal when only the packaging changed
   std::int64_t layers = 0, bytes = 0;
-  std::string created;        ///< ISO 8601 as the builder wrote it; empty when absent
+  std::string created;  ///< ISO 8601 as the builder wrote it; empty when absent
   std::map<std::string, std::string> labels, environment;
-  std::vector<std::string> history;         ///< commands that made the layers, oldest first
-  std::vector<std::string> layer_digests;   ///< in order
+  std::vector<std::string> history;        ///< commands that made the layers, oldest first
+  std::vector<std::string> layer_digests;  ///< in order
 };
 BOOST_DESCRIBE_STRUCT(PlatformImage, (), (platform, digest, config_digest, layers, bytes, created, labels, environment, history, layer_digests))
 
