@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from pawl_e2e import ENV, PAWL, prove, run, run_json, scratch
+from pawl_e2e import ENV, PAWL, ROOT, prove, run, run_json, scratch
 
 OLD = """class ServerArgs:
     model_path: A[str, Arg(help="Weights.", aliases=["--model"])]
@@ -54,6 +54,21 @@ def a_renamed_flag_is_found_with_its_evidence():
         assert effects == {"window": "affects", "backend": "pinned"}, effects
         both = run(PAWL, *args, "--lang", "both", status=1).stdout
         assert "must be changed" in both and "参数审计" in both and "`--retries 3`" in both
+
+
+def a_recipe_names_its_engine_image_and_script():
+    with scratch() as folder:
+        old, new = two_versions(folder)
+        shutil.copytree(ROOT / "data/demo", folder / "catalog")
+        scripts = folder / "catalog/benchmarks/single_node/fixed_seq_len"
+        scripts.mkdir(parents=True, exist_ok=True)
+        for name in scripts.glob("*_fp8_h200_sglang.sh"):
+            name.write_text(SCRIPT)
+        recipe = f"{folder}/catalog/configs/nvidia-master.yaml/demo-fp8-h200-sglang"
+        report = run_json(PAWL, "upstream", "audit", "--recipe", recipe, "--from", old, "--to", new, status=1)
+        assert {f["flag"]: f["verdict"] for f in report["flags"]}["--retries"] == "renamed", report["flags"]
+        missing = run(PAWL, "upstream", "audit", "--recipe", recipe.replace("sglang", "sgland"), "--to", new, status=3)
+        assert "demo-fp8-h200-sglang" in missing.stderr, missing.stderr
 
 
 def nothing_changed_says_so():
@@ -133,5 +148,5 @@ def packages_of_an_unpacked_image():
         assert [(p["name"], p["version"]) for p in facts["packages"]] == [("torch", "2.13.0")]
 
 
-prove(a_renamed_flag_is_found_with_its_evidence, nothing_changed_says_so, history_and_culprit_of_a_clone, hostile_sources_are_survived, bad_input_names_itself,
+prove(a_renamed_flag_is_found_with_its_evidence, a_recipe_names_its_engine_image_and_script, nothing_changed_says_so, history_and_culprit_of_a_clone, hostile_sources_are_survived, bad_input_names_itself,
       packages_of_an_unpacked_image)

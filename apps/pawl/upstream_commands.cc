@@ -150,6 +150,7 @@ Result<RecipeFacts> read_recipe(World& world, const std::string& spec) {
   RecipeFacts facts{recipe->image(), recipe->framework(), recipe->runner(), "", recipe->text("model")};
   model::Point point;
   point.model_prefix = recipe->text("model-prefix");
+  point.exp_name = point.model_prefix;  // the part of it that script names begin with
   point.precision = recipe->text("precision");
   point.framework = facts.framework;
   point.runner = facts.runner;
