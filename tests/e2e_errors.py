@@ -48,7 +48,7 @@ def cases(tmp, taken_port):
         Case("unknown recipe", f"{plan} --recipe zzz", 3, "no recipe 'zzz'", "pawl catalog list"),
         Case("broken YAML", f"{upgrade.replace('/catalog', '/broken')}", 3, "nvidia-master.yaml", "mend the line", place=True),
         Case("folder that is not there", f"{upgrade.replace('/catalog', '/nowhere')}", 3, "nowhere does not exist", ""),
-        Case("folder without a catalogue", f"{upgrade.replace('/catalog', '/empty')}", 3, "holds no recipe catalogue", "configs/runners.yaml"),
+        Case("folder without a catalogue", f"{upgrade.replace('/catalog', '/empty')}", 3, "there is no recipe catalogue", "configs/runners.yaml"),
         Case("image with a blank", f"{plan[:-3]}a%b --recipe demo-fp8-h200-sglang", 3, "'a b' is not an image", "repository:tag"),
         Case("unknown policy", f"{upgrade} --policy nope", 3, "policies/nope.yaml", "policies/2026-10.yaml"),
         Case("unknown schema", "schema bench-reslt", 3, "bench-reslt", "did you mean bench-result?"),

@@ -279,7 +279,9 @@ std::string man_page(const std::vector<Command>& commands) {
   out += ".SH SYNOPSIS\n";
   std::vector<const Command*> leaves;
   for (const Command& command : commands) {
-    if (command.below.empty()) leaves.push_back(&command);
+    // A command with others below it may do something by itself (bench): then it has options of its own.
+    const bool acts = &command != &root && std::ranges::any_of(command.options, [&](const Option& option) { return !in_all(option); });
+    if (command.below.empty() || acts) leaves.push_back(&command);
   }
   const auto synopsis = [](const Command& command) {
     std::string text = fmt::format("\\fB{}\\fR", roff(command.path));
