@@ -374,6 +374,7 @@ def commits_are_ordered_by_ancestry():
 def bad_input_names_the_remedy():
     pawl = WORLD["pawl"]
     assert "repository" in run(pawl, "images", "list", "Not An Image", status=3).stderr
+    assert "names no tag" in run(pawl, "images", "latest", "a/b", status=3).stderr
     assert "90s, 30m, 12h or 3d" in run(pawl, "images", "latest", "a/b:v1.0", "--min-age", "soon", status=2).stderr
     assert "no such channel" in run(pawl, "images", "latest", "a/b:v1.0", "--allow", "weekly", status=2).stderr
     assert "index.json" in run(pawl, "images", "list", "oci:/nonexistent", status=3).stderr

@@ -98,6 +98,10 @@ struct Look {
 };
 
 Result<Look> look(World& world, ImageDesk& desk, const Subject& subject, const images::ChoicePolicy& policy) {
+  if (subject.image.tag.empty()) {
+    return bad_input(fmt::format("{} names no tag, so nothing can be newer than it", registry::image_name_text(subject.image)),
+                     "give the pin: repository:tag; pawl images list shows the tags that there are");
+  }
   Look look{.subject = subject};
   PAWL_ASSIGN(look.listing, desk.sources().tags(subject.image.name, world.stop));
   look.choice = images::choose_image(desk.grammars(), subject.image.tag, look.listing.tags, policy);

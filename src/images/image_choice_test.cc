@@ -100,9 +100,9 @@ TEST(TagGrammars, ReadOneOfEachKind) {
   for (const auto& [tag, grammar] : expected) EXPECT_EQ(grammars().read(tag).grammar, grammar) << tag;
 }
 
-// The order of pairs, each checked by hand against what the project that built the image published when. '<': the second is
-// an update of the first; 'v': newer, but another variant; 'c': newer, but a channel that the pin does not take;
-// '?': nothing tells; '-': not an update.
+// The order of pairs, each judged by hand from the two names and the rules of the contract, before the code was asked. (When
+// the images were published was not looked up.) '<': the second is an update of the first; 'v': newer, but another variant;
+// 'c': newer, but a channel that the pin does not take; '?': nothing tells; '-': not an update.
 TEST(ImageChoice, FiftyPairsCheckedByHand) {
   struct Pair {
     const char* pin;
