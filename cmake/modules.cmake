@@ -129,6 +129,10 @@ pawl_module(playbook  LEVEL 20 USES base codec PURE)
 pawl_module(tokenizer LEVEL 20 USES base codec EXTERNAL pcre2 utf8proc sentencepiece crypto PURE)
 pawl_module(workload  LEVEL 25 USES base codec model tokenizer EXTERNAL boost zlib PURE)
 pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
+# Its property tests simulate whole loads: unoptimised that takes minutes.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine_law/scheduler.cc ${CMAKE_SOURCE_DIR}/src/engine_law/fleet.cc
+  ${CMAKE_SOURCE_DIR}/src/engine_law/simulation.cc PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Debug>:-O1>)
+pawl_module(engine_law LEVEL 20 USES base codec stats PURE)
 pawl_module(measure   LEVEL 20 USES base codec model stats PURE)
 pawl_module(backend   LEVEL 27 USES base codec measure workload PURE)
 pawl_module(benchout  LEVEL 27 USES base codec model measure PURE)
@@ -147,7 +151,7 @@ pawl_module(upstream  LEVEL 40 USES base io codec model plan playbook EXTERNAL p
 pawl_module(service   LEVEL 50 USES base io codec model compare report http store results EXTERNAL md4c)
 pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)
 pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control playbook report store)
-pawl_module(twin      LEVEL 50 USES base io codec model http)
+pawl_module(twin      LEVEL 50 USES base io codec model engine_law http)
 # The rest of its tests runs under ./dev long simulation, until the invariants that it still finds broken hold.
 set(PAWL_UNIT_FILTER_sim "Stop.*:Parking.*:Simulation.AScenarioSurvivesItsFile:Simulation.ADatabaseFile*:PolicySettings.*")
 # ── side: the simulated world of the upgrade loop, for tests and long jobs. No program that is shipped uses it. ───────

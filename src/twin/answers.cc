@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "codec/yaml.h"
-#include "twin/mix.h"
+#include "twin/hash.h"
 
 namespace pawl::twin {
 namespace {

@@ -9,19 +9,19 @@ constexpr Nanos kHopeless = Millis{250};
 
 }  // namespace
 
-Engine::Engine(const io::Clock& clock, const Law& law, std::int64_t max_running, std::uint64_t seed, Observer observer)
-    : clock_(clock), observer_(std::move(observer)), scheduler_(law, max_running, seed), thread_([this](std::stop_token stop) { loop(std::move(stop)); }) {}
+Engine::Engine(const io::Clock& clock, const engine_law::Deployment& deployment, std::uint64_t seed, Observer observer)
+    : clock_(clock), observer_(std::move(observer)), fleet_(deployment, seed), thread_([this](std::stop_token stop) { loop(std::move(stop)); }) {}
 
 Engine::~Engine() {
   thread_.request_stop();
   thread_.join();
 }
 
-bool Engine::submit(Scheduler::Work work, std::shared_ptr<TokenSink> sink) {
+bool Engine::submit(engine_law::Work work, std::shared_ptr<TokenSink> sink) {
   {
     const std::lock_guard lock(mutex_);
     work.id = ++last_id_;
-    if (!scheduler_.submit(work, clock_.now())) return false;
+    if (!fleet_.submit(work, clock_.now())) return false;
     sinks_.emplace(work.id, std::move(sink));
   }
   work_.notify_one();
@@ -31,14 +31,14 @@ bool Engine::submit(Scheduler::Work work, std::shared_ptr<TokenSink> sink) {
 EngineCounters Engine::counters() const {
   const std::lock_guard lock(mutex_);
   EngineCounters out = counters_;
-  out.running = scheduler_.running();
-  out.waiting = scheduler_.waiting();
-  out.resident_tokens = scheduler_.resident_tokens();
+  out.running = fleet_.running();
+  out.waiting = fleet_.waiting();
+  out.resident_tokens = fleet_.held_tokens();
   return out;
 }
 
-void Engine::deliver(const Scheduler::Iteration& iteration) {
-  for (const Scheduler::Token& token : iteration.tokens) {
+void Engine::deliver(const engine_law::Iteration& iteration) {
+  for (const engine_law::TokenRun& token : iteration.tokens) {
     std::shared_ptr<TokenSink> sink;
     {
       const std::lock_guard lock(mutex_);
@@ -48,52 +48,61 @@ void Engine::deliver(const Scheduler::Iteration& iteration) {
       if (token.last) sinks_.erase(found);
     }
     // Without the lock: a sink may take its time, and a new request must not wait for it.
-    if (sink->on_token(token.index, token.last) || token.last) continue;
+    bool wanted = true;
+    for (std::int64_t i = 0; i < token.count && wanted; ++i) wanted = sink->on_token(token.index + i, token.last && i + 1 == token.count);
+    if (wanted || token.last) continue;
     const std::lock_guard lock(mutex_);
-    scheduler_.cancel(token.id);
+    fleet_.cancel(token.id);
     sinks_.erase(token.id);
   }
 }
 
 void Engine::loop(std::stop_token stop) {
-  MonoTime start = clock_.now();
-  MonoTime window = start;
+  MonoTime window = clock_.now();
   std::int64_t window_tokens = 0;
+  engine_law::Iteration seen_iteration;
+  const engine_law::Iteration* iteration = &seen_iteration;
   while (!stop.stop_requested()) {
-    std::optional<Scheduler::Iteration> iteration;
+    std::optional<MonoTime> end;
     {
       std::unique_lock lock(mutex_);
-      iteration = scheduler_.next(start);
-      if (!iteration) {
+      end = fleet_.next();
+      if (!end) {
         counters_.tokens_per_s = 0;
-        work_.wait(lock, stop, [this] { return scheduler_.waiting() > 0; });
-        start = window = clock_.now();
+        work_.wait(lock, stop, [this] { return fleet_.next().has_value(); });
+        window = clock_.now();
         window_tokens = 0;
         continue;
       }
     }
-    const MonoTime end = start + iteration->duration;
-    if (!clock_.sleep_until(end, stop)) return;
+    if (!clock_.sleep_until(*end, stop)) return;
     const MonoTime now = clock_.now();
-    deliver(*iteration);
-    start = now - end > kHopeless ? now : end;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto event = fleet_.advance(now, kHopeless);
+      if (!event) continue;
+      seen_iteration = *event->iteration;
+    }
+    deliver(seen_iteration);
 
-    window_tokens += static_cast<std::int64_t>(iteration->tokens.size());
+    std::int64_t tokens = 0;
+    for (const auto& t : iteration->tokens) tokens += t.count;
+    window_tokens += tokens;
     EngineCounters seen;
     {
       const std::lock_guard lock(mutex_);
       counters_.prompt_tokens += iteration->prefill_tokens;
-      counters_.output_tokens += static_cast<std::int64_t>(iteration->tokens.size());
-      if (now - end > kLate) ++counters_.late_iterations;
+      counters_.output_tokens += tokens;
+      if (now - *end > kLate) ++counters_.late_iterations;
       if (now - window >= Seconds{1}) {
         counters_.tokens_per_s = static_cast<double>(window_tokens) / seconds_of(now - window);
         window = now;
         window_tokens = 0;
       }
       seen = counters_;
-      seen.running = scheduler_.running();
-      seen.waiting = scheduler_.waiting();
-      seen.resident_tokens = scheduler_.resident_tokens();
+      seen.running = fleet_.running();
+      seen.waiting = fleet_.waiting();
+      seen.resident_tokens = fleet_.held_tokens();
     }
     if (observer_) observer_(*iteration, seen);
   }

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "engine_law/fleet.h"
 #include "io/clock.h"
-#include "twin/scheduler.h"
 
 namespace pawl::twin {
 
@@ -31,32 +31,32 @@ struct EngineCounters {
   double tokens_per_s = 0;           ///< output, over about the last second
 };
 
-/// Runs a Scheduler against a clock: one thread, one sleep per iteration, and every planned end counts from the planned
+/// Runs a fleet against a clock: one thread, one sleep per iteration, and every planned end counts from the planned
 /// end before it, so that late wake-ups do not add up. Thread-safe.
 class Engine {
  public:
   /// After every iteration, for a log; on the engine thread.
-  using Observer = std::function<void(const Scheduler::Iteration&, const EngineCounters&)>;
+  using Observer = std::function<void(const engine_law::Iteration&, const EngineCounters&)>;
 
-  Engine(const io::Clock& clock, const Law& law, std::int64_t max_running, std::uint64_t seed, Observer observer);
+  Engine(const io::Clock& clock, const engine_law::Deployment& deployment, std::uint64_t seed, Observer observer);
   ~Engine();
 
   /// Queues a request; `sink` is kept until its last token. False: its tokens can never fit the KV cache.
-  [[nodiscard]] bool submit(Scheduler::Work work, std::shared_ptr<TokenSink> sink);
+  [[nodiscard]] bool submit(engine_law::Work work, std::shared_ptr<TokenSink> sink);
   [[nodiscard]] EngineCounters counters() const;
 
  private:
   void loop(std::stop_token stop);
-  void deliver(const Scheduler::Iteration& iteration);
+  void deliver(const engine_law::Iteration& iteration);
 
   const io::Clock& clock_;
   const Observer observer_;
   mutable std::mutex mutex_;
   std::condition_variable_any work_;
-  Scheduler scheduler_;                                               ///< guarded by mutex_
-  std::map<Scheduler::RequestId, std::shared_ptr<TokenSink>> sinks_;  ///< guarded by mutex_
-  Scheduler::RequestId last_id_ = 0;                                  ///< guarded by mutex_
-  EngineCounters counters_;                                           ///< guarded by mutex_
+  engine_law::Fleet fleet_;                                   ///< guarded by mutex_
+  std::map<std::int64_t, std::shared_ptr<TokenSink>> sinks_;  ///< guarded by mutex_
+  std::int64_t last_id_ = 0;                                  ///< guarded by mutex_
+  EngineCounters counters_;                                   ///< guarded by mutex_
   std::jthread thread_;
 };
 

@@ -21,7 +21,7 @@ void EngineLog::plain(const std::string& line) {
 
 void EngineLog::line(const std::string& text) { plain(stamp(clock_.wall()) + text); }
 
-void EngineLog::iteration(const Scheduler::Iteration& iteration, const EngineCounters& counters, std::int64_t kv_tokens) {
+void EngineLog::iteration(const engine_law::Iteration& iteration, const EngineCounters& counters, std::int64_t kv_tokens) {
   const MonoTime now = clock_.now();
   const double usage = static_cast<double>(counters.resident_tokens) / static_cast<double>(kv_tokens);
   const std::lock_guard lock(mutex_);

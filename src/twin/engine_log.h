@@ -21,7 +21,7 @@ class EngineLog {
   /// With the time in front: `[2026-11-30 16:03:27] …`
   void line(const std::string& text);
   /// `Prefill batch` and `Decode batch`, each at most once a second.
-  void iteration(const Scheduler::Iteration& iteration, const EngineCounters& counters, std::int64_t kv_tokens);
+  void iteration(const engine_law::Iteration& iteration, const EngineCounters& counters, std::int64_t kv_tokens);
   /// The access line of the HTTP front; the first 20, then at most ten a second.
   void access(const std::string& method, const std::string& path, int status, const char* reason);
 

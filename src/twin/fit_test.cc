@@ -1,9 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "engine_law/simulation.h"
 #include "posix/embedded_assets.h"
-#include "twin/mix.h"
 #include "twin/profile.h"
-#include "twin/scheduler.h"
 
 namespace pawl::twin {
 namespace {
@@ -14,42 +13,11 @@ struct Point {
   double tpot_ms, ttft_ms;  ///< published means
 };
 
-/// Mean TPOT and TTFT of a closed loop of eight requests a slot with the published lengths.
-Point simulate(const Law& law, std::int64_t concurrency) {
-  Scheduler scheduler(law, 4096, 1);
-  struct Seen {
-    double sent = 0, first = 0, last = 0;
-    std::int64_t output = 0;
-  };
-  std::vector<Seen> seen(static_cast<std::size_t>(concurrency * 8));
-  std::size_t next = 0;
-  MonoTime now;
-  const auto send = [&] {
-    if (next == seen.size()) return;
-    const auto length = [&](int which, double full) {
-      return static_cast<std::int64_t>(full * (0.8 + 0.2 * unit(mix(7, next * 2 + static_cast<std::size_t>(which)))));
-    };
-    seen[next] = {millis_of(now.since_boot), 0, 0, length(1, 1024)};
-    EXPECT_TRUE(scheduler.submit({static_cast<std::int64_t>(next), length(0, 8192), seen[next].output, seen[next].output}, now));
-    ++next;
-  };
-  for (std::int64_t i = 0; i < concurrency; ++i) send();
-  while (const auto step = scheduler.next(now)) {
-    now = now + step->duration;
-    for (const auto& token : step->tokens) {
-      Seen& s = seen[static_cast<std::size_t>(token.id)];
-      if (token.index == 0) s.first = millis_of(now.since_boot);
-      if (!token.last) continue;
-      s.last = millis_of(now.since_boot);
-      send();
-    }
-  }
-  Point mean{};
-  for (const Seen& s : seen) {
-    mean.tpot_ms += (s.last - s.first) / static_cast<double>(s.output - 1) / static_cast<double>(seen.size());
-    mean.ttft_ms += (s.first - s.sent) / static_cast<double>(seen.size());
-  }
-  return mean;
+/// Mean TPOT and TTFT of a closed loop of ten requests a slot with the published lengths.
+Point simulate(const engine_law::Law& law, std::int64_t concurrency) {
+  const auto got = engine_law::simulate({.law = law, .max_running = 4096, .ranks = 1, .lockstep = false, .prefill = {}},
+                                        {.concurrency = concurrency, .requests = 10 * concurrency, .isl = 8192, .osl = 1024, .range_ratio = 0.8, .seed = 7});
+  return {"", 0, concurrency, got.tpot_mean_ms, got.ttft_mean_ms};
 }
 
 TEST(Fit, TheShippedLawsAreAsNearToTheirTablesAsTheirFilesSay) {
@@ -60,7 +28,7 @@ TEST(Fit, TheShippedLawsAreAsNearToTheirTablesAsTheirFilesSay) {
                          Point{kNew, 4, 4, 4.96, 179.4}, Point{kNew, 2, 4, 5.94, 253.6}, Point{kNew, 2, 16, 10.36, 508.1}, Point{kNew, 2, 64, 23.28, 1269.8}}) {
     const auto profile = load_profile(assets, p.profile);
     ASSERT_TRUE(profile);
-    const Point got = simulate(profile->law_for(p.tp), p.concurrency);
+    const Point got = simulate(profile->law_for(p.tp, 1), p.concurrency);
     EXPECT_NEAR(got.tpot_ms / p.tpot_ms, 1, 0.06) << p.profile << " tp " << p.tp << " conc " << p.concurrency;
     EXPECT_NEAR(got.ttft_ms / p.ttft_ms, 1, 0.26) << p.profile << " tp " << p.tp << " conc " << p.concurrency;
   }

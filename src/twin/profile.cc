@@ -31,22 +31,16 @@ Result<T> read_yaml(const io::Assets& assets, const std::string& file) {
   return codec::from_json<T>(value, file);
 }
 
-Status check(const Profile& p, const std::string& file) {
+Status check(Profile& p, const std::string& file) {
   const auto wrong = [&](const std::string& what) { return bad_input(fmt::format("{}: {}", file, what)); };
   if (!(p.load_s >= 0 && p.load_s <= 3600)) return wrong("load_s must be 0 to 3600 s");
   if (!(p.accuracy >= 0 && p.accuracy <= 1)) return wrong("accuracy must be 0 to 1");
   if (p.context_length < 1 || p.max_running_requests < 1) return wrong("context_length and max_running_requests must be at least 1");
   if (p.law.empty()) return wrong("law has no entry");
-  for (const auto& [tp, law] : p.law) {
+  for (auto& [tp, law] : p.law) {
     const auto gpus = parse_int(tp);
     if (!gpus || *gpus < 1) return wrong(fmt::format("law.{}: the key must be a number of GPUs", tp));
-    for (const double value : {law.decode_base_ms, law.decode_per_seq_ms, law.decode_per_ktoken_ms, law.prefill_base_ms, law.admit_ms}) {
-      if (!(value >= 0 && value <= 1e6)) return wrong(fmt::format("law.{}: a time is missing, negative or above 1e6 ms", tp));
-    }
-    if (!(law.decode_exponent > 0 && law.decode_exponent <= 3)) return wrong(fmt::format("law.{}.decode_exponent must be above 0 and at most 3", tp));
-    if (!(law.prefill_tok_per_ms > 0)) return wrong(fmt::format("law.{}.prefill_tok_per_ms must be above 0", tp));
-    if (!(law.jitter >= 0 && law.jitter < 1)) return wrong(fmt::format("law.{}.jitter must be 0 to below 1", tp));
-    if (law.chunk_tokens < 1 || law.kv_tokens < 1) return wrong(fmt::format("law.{}: chunk_tokens and kv_tokens must be at least 1", tp));
+    PAWL_TRY(engine_law::complete(law, fmt::format("{}: law.{}", file, tp)));
   }
   for (const std::string& flag : p.flags) {
     if (!flag.starts_with("--")) return wrong(fmt::format("flags: {} has no dashes", flag));
@@ -56,8 +50,8 @@ Status check(const Profile& p, const std::string& file) {
 
 }  // namespace
 
-const Law& Profile::law_for(std::int64_t tp) const {
-  const Law* best = nullptr;
+engine_law::Law Profile::law_for(std::int64_t tp, std::int64_t expert_parallel) const {
+  const engine_law::Law* best = nullptr;
   double best_distance = 0;
   std::int64_t best_gpus = 0;
   for (const auto& [key, candidate] : law) {
@@ -69,7 +63,8 @@ const Law& Profile::law_for(std::int64_t tp) const {
       best_gpus = gpus;
     }
   }
-  return *best;
+  if (!scaling) return *best;
+  return engine_law::scaled(*best, *scaling, best_gpus, std::max<std::int64_t>(1, tp), ep.value_or(1), std::max<std::int64_t>(1, expert_parallel));
 }
 
 std::vector<std::string> profile_names(const io::Assets& assets) {

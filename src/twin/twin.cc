@@ -9,7 +9,7 @@
 #include "http/server.h"
 #include "twin/answers.h"
 #include "twin/flags.h"
-#include "twin/mix.h"
+#include "twin/hash.h"
 #include "twin/protocol.h"
 
 namespace pawl::twin {
@@ -79,12 +79,12 @@ class TwinServer final : public Twin {
       : options_(std::move(options)),
         profile_(std::move(profile)),
         flags_(std::move(flags)),
-        law_(profile_.law_for(options_.tp)),
+        law_(profile_.law_for(options_.tp, options_.ep)),
         max_running_(options_.max_running_requests > 0 ? options_.max_running_requests : profile_.max_running_requests),
         examiner_(std::move(examiner)),
         clock_(clock),
         log_(clock, std::move(log)),
-        engine_(clock, law_, max_running_, options_.seed,
+        engine_(clock, {.law = law_, .max_running = max_running_, .ranks = 1, .lockstep = false, .prefill = {}}, options_.seed,
                 [this](const auto& iteration, const auto& counters) { log_.iteration(iteration, counters, law_.kv_tokens); }) {}
 
   ~TwinServer() override {
@@ -101,7 +101,9 @@ class TwinServer final : public Twin {
                              http, [this](http::Request request, std::shared_ptr<http::Responder> responder) { handle(request, std::move(responder)); }));
     log_.plain(fmt::format("SIMULATION: pawl twin {}, no model is loaded; profile {}{}, times by the law for {} GPUs", options_.pawl_version, profile_.name,
                            options_.image.empty() ? "" : " for image " + options_.image, options_.tp));
-    if (!profile_.law.contains(std::to_string(options_.tp))) log_.line("the profile has no law for this number of GPUs: that of the nearest one is used");
+    if (!profile_.has_law(options_.tp)) {
+      log_.line(fmt::format("the profile has no law for this number of GPUs: that of the nearest one is {}", profile_.scaling ? "scaled" : "used"));
+    }
     log_.line("server_args=ServerArgs(" + server_args() + ")");
     loader_ = std::jthread([this](std::stop_token stop) { load(std::move(stop)); });
     return {};
@@ -222,7 +224,11 @@ class TwinServer final : public Twin {
     const std::uint64_t seed = mix(options_.seed, wanted.prompt.empty() ? static_cast<std::uint64_t>(wanted.prompt_tokens) : hash_text(wanted.prompt));
     Reply text = pieces.empty() ? Reply::words(seed, wanted.max_tokens) : Reply::fixed(std::move(pieces), wanted.max_tokens);
     text.cut_at(wanted.stop);
-    const Scheduler::Work work{0, wanted.prompt_tokens, text.length(), wanted.max_tokens};
+    engine_law::Work work;
+    work.prompt_tokens = wanted.prompt_tokens;
+    work.output_tokens = text.length();
+    work.max_output_tokens = wanted.max_tokens;
+    work.seed = seed;
     const std::string id = fmt::format("{:016x}{:08x}", mix(options_.seed, number), number);
     if (engine_.submit(work, std::make_shared<Answer>(wanted, std::move(text), id, created(), responder))) {
       return log_.access(request.method, request.path, 200, reason(200));
@@ -253,7 +259,7 @@ class TwinServer final : public Twin {
   const TwinOptions options_;
   const Profile profile_;
   const EngineFlags flags_;
-  const Law law_;
+  const engine_law::Law law_;
   const std::int64_t max_running_;
   const Examiner examiner_;
   const io::Clock& clock_;
@@ -270,6 +276,9 @@ class TwinServer final : public Twin {
 Result<std::unique_ptr<Twin>> Twin::start(const TwinOptions& options, const io::Assets& assets, const io::Clock& clock, LogSink log) {
   PAWL_ASSIGN(Profile profile, load_profile(assets, options.profile));
   if (options.tp < 1 || options.ep < 1 || options.max_running_requests < 0) return bad_input("--tp, --ep and --max-running-requests must be at least 1");
+  if (profile.law_for(options.tp, options.ep).kv_tokens < 1) {
+    return bad_input(fmt::format("profile {}: the weights do not fit {} GPUs, no room is left for a KV cache", profile.name, options.tp), "give a larger --tp");
+  }
   EngineFlags flags = read_engine_flags(profile, options.engine_flags);
   if (!flags.unrecognized.empty()) return usage_error(unrecognized_message(flags));
   PAWL_ASSIGN(Examiner examiner, Examiner::load(assets, profile.name, profile.accuracy));

@@ -48,9 +48,9 @@ TEST(Profiles, ALawIsFoundForEveryNumberOfGpus) {
   const posix::EmbeddedAssets assets;
   const auto profile = load_profile(assets, kProfile);
   ASSERT_TRUE(profile);
-  EXPECT_EQ(&profile->law_for(2), &profile->law.at("2"));
-  EXPECT_EQ(&profile->law_for(8), &profile->law.at("4"));
-  EXPECT_EQ(&profile->law_for(1), &profile->law.at("2"));
+  EXPECT_EQ(profile->law_for(2, 1).kv_tokens, profile->law.at("2").kv_tokens);
+  EXPECT_EQ(profile->law_for(8, 1).decode_base_ms, profile->law.at("4").decode_base_ms);
+  EXPECT_EQ(profile->law_for(1, 1).decode_base_ms, profile->law.at("2").decode_base_ms);
 }
 
 TEST(Flags, UnknownOnesAreListedAsTheLauncherDoes) {
