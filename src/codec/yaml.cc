@@ -9,16 +9,16 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <memory_resource>
 #include <optional>
 #include <set>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "codec/internal/yaml_scalar.h"
 #include "codec/internal/yaml_scan.h"
+#include "codec/internal/yaml_storage.h"
+#include "codec/internal/yaml_usual.h"
 
 namespace pawl::codec {
 
@@ -64,35 +64,6 @@ class ByteIndex {
   std::vector<std::uint32_t> steps_;
 };
 
-/// What a document points into: the bytes of the file, and what had to be made beside them.
-struct Storage {
-  explicit Storage(std::string text) : bytes(std::move(text)) {}
-  const std::string bytes;
-  std::pmr::monotonic_buffer_resource arena{std::max<std::size_t>(1024, bytes.size())};
-
-  std::string_view keep(std::string_view text) {
-    if (text.empty()) return {};
-    char* copy = static_cast<char*>(arena.allocate(text.size(), 1));
-    std::memcpy(copy, text.data(), text.size());
-    return {copy, text.size()};
-  }
-  const char* keep_terminated(std::string_view text) {
-    char* copy = static_cast<char*>(arena.allocate(text.size() + 1, 1));
-    std::memcpy(copy, text.data(), text.size());
-    copy[text.size()] = '\0';
-    return copy;
-  }
-  /// Children lie one behind the other. Nodes hold nothing of their own, so they are never destroyed.
-  template <class T>
-  YamlList<T> keep_all(const T* first, std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<T>);
-    if (count == 0) return {};
-    T* copy = static_cast<T*>(arena.allocate(count * sizeof(T), alignof(T)));
-    std::uninitialized_copy_n(first, count, copy);
-    return {copy, count};
-  }
-};
-
 /// One event of libyaml.
 class Event {
  public:
@@ -116,7 +87,7 @@ class Event {
 class Reader {
  public:
   /// `stand_ins`: bytes that hold a tab in the document and are read as another character.
-  Reader(YamlDocument& document, Storage& storage, const YamlLimits& limits, const std::vector<std::size_t>& stand_ins)
+  Reader(YamlDocument& document, YamlStorage& storage, const YamlLimits& limits, const std::vector<std::size_t>& stand_ins)
       : doc_(document),
         storage_(storage),
         limits_(limits),
@@ -453,7 +424,7 @@ class Reader {
   static constexpr char kStandIn = 'x';
 
   YamlDocument& doc_;
-  Storage& storage_;
+  YamlStorage& storage_;
   const YamlLimits& limits_;
   const std::vector<std::size_t>& stand_ins_;
   bool ascii_;
@@ -505,12 +476,16 @@ const YamlNode* YamlNode::find(std::string_view key) const {
 
 SourcePlace YamlDocument::place(const YamlNode& node) const { return {name, node.line, node.column, line_at(bytes, node.begin)}; }
 
-Result<YamlDocument> parse_yaml(std::string bytes, std::string name, const YamlLimits& limits) {
+namespace {
+
+Status check_size(std::string_view bytes, std::string_view name, const YamlLimits& limits) {
   constexpr std::size_t kOffsetMax = std::numeric_limits<std::uint32_t>::max() - 1;  // places are 32 bits
-  if (const std::size_t most = std::min(limits.bytes, kOffsetMax); bytes.size() > most) {
-    return bad_input(fmt::format("{}: {} bytes of YAML, more than the {} MiB allowed", name, bytes.size(), most >> 20));
-  }
-  const auto storage = std::make_shared<Storage>(std::move(bytes));
+  const std::size_t most = std::min(limits.bytes, kOffsetMax);
+  if (bytes.size() <= most) return {};
+  return bad_input(fmt::format("{}: {} bytes of YAML, more than the {} MiB allowed", name, bytes.size(), most >> 20));
+}
+
+Result<YamlDocument> read_events(const std::shared_ptr<YamlStorage>& storage, std::string name, const YamlLimits& limits) {
   YamlDocument document{std::move(name), storage->bytes, {}, storage};
   std::vector<std::size_t> stand_ins;
   for (;;) {
@@ -522,6 +497,20 @@ Result<YamlDocument> parse_yaml(std::string bytes, std::string name, const YamlL
     if (!tab || stand_ins.size() >= kStandInsMax || std::ranges::find(stand_ins, *tab) != stand_ins.end()) return std::move(status).error();
     stand_ins.push_back(*tab);
   }
+}
+
+}  // namespace
+
+Result<YamlDocument> internal::parse_by_events(std::string bytes, std::string name, const YamlLimits& limits) {
+  PAWL_TRY(check_size(bytes, name, limits));
+  return read_events(std::make_shared<YamlStorage>(std::move(bytes)), std::move(name), limits);
+}
+
+Result<YamlDocument> parse_yaml(std::string bytes, std::string name, const YamlLimits& limits) {
+  PAWL_TRY(check_size(bytes, name, limits));
+  const auto storage = std::make_shared<YamlStorage>(std::move(bytes));
+  if (const auto root = read_usual_form(*storage, limits)) return YamlDocument{std::move(name), storage->bytes, *root, storage};
+  return read_events(storage, std::move(name), limits);
 }
 
 Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {

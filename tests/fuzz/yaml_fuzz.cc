@@ -2,6 +2,7 @@
 #include <string>
 
 #include "codec/internal/yaml_scan.h"
+#include "codec/internal/yaml_usual.h"
 #include "codec/yaml.h"
 #include "fuzz_target.h"
 
@@ -55,6 +56,12 @@ struct Walk {
 
 bool one_input(std::string_view input) {
   const auto document = codec::parse_yaml(std::string(input), "f");
+  // The reader of the usual form is either silent or of libyaml's opinion.
+  codec::internal::YamlStorage storage{std::string(input)};
+  if (const auto usual = codec::internal::read_usual_form(storage, {})) {
+    const auto by_events = codec::internal::parse_by_events(std::string(input), "f");
+    PAWL_FUZZ_CHECK(by_events && codec::internal::yaml_identical(*usual, by_events->root));
+  }
   if (!document) {
     PAWL_FUZZ_CHECK(document.error().place.has_value());
     PAWL_FUZZ_CHECK(document.error().place->line >= 1 && document.error().place->column >= 0);
