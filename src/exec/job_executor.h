@@ -40,6 +40,9 @@ class JobExecutor {
   virtual Result<JobState> wait(const JobHandle& handle, Nanos limit, std::stop_token stop) = 0;
   /// Ends the job and everything that it started; returns when it is gone.
   virtual Status cancel(const JobHandle& handle) = 0;
+  /// Why a job that ended without a result did so, as far as the executor itself knows (its node failed, its limit of
+  /// time). Nothing: the log of the job decides.
+  virtual Result<std::optional<model::JobFailure>> failure(const JobHandle& /*handle*/) { return std::optional<model::JobFailure>(); }
 };
 
 }  // namespace pawl::exec
