@@ -11,6 +11,7 @@
 #include "codec/json.h"
 #include "io/assets.h"
 #include "io/clock.h"
+#include "io/commands.h"
 #include "io/files.h"
 #include "io/processes.h"
 #include "io/progress.h"
@@ -22,6 +23,7 @@ struct World {
   io::Clock& clock;
   io::Files& files;
   io::Processes& processes;
+  io::Commands& commands;
   std::unique_ptr<io::Assets> assets;  ///< set after the flags are read, because of --data
   std::string self;                    ///< path of this program, to start it again
   std::stop_token stop;                ///< fires on SIGINT and SIGTERM

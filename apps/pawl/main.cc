@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "posix/embedded_assets.h"
 #include "posix/real_clock.h"
+#include "posix/real_commands.h"
 #include "posix/real_files.h"
 #include "posix/real_processes.h"
 #include "version.h"
@@ -114,9 +115,10 @@ int run(int argc, char** argv) {
   posix::RealClock clock;
   posix::RealFiles files;
   posix::RealProcesses processes;
+  posix::RealCommands commands;
   std::error_code ec;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", ec).string();
-  World world{clock, files, processes, nullptr, ec ? std::string(argv[0]) : self, signals.token(), ::isatty(STDOUT_FILENO) != 0};
+  World world{clock, files, processes, commands, nullptr, ec ? std::string(argv[0]) : self, signals.token(), ::isatty(STDOUT_FILENO) != 0};
 
   CLI::App root("pawl keeps the serving images of LLM-inference recipes moving forward, and never backward.", "pawl");
   root.set_version_flag("--version", std::string("pawl ") + kVersion);

@@ -121,7 +121,7 @@ Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
 void add_sweep_commands(Cli& cli) {
   CLI::App* sweep = cli.root.add_subcommand("sweep", "Run a recipe's whole matrix and look at runs")->require_subcommand(1);
   auto flags = std::make_shared<SweepFlags>();
-  CLI::App* run = cli.command(*sweep, "run", "Benchmark every point of a recipe and run its evals, on this machine",
+  CLI::App* run = cli.command(*sweep, "run", "Benchmark every point of a recipe and run its evals, on this machine or where executor.yaml says",
                               "  pawl sweep run --workspace w --catalog DIR --recipe qwen3.5-fp4-b200-sglang --scale 1/32\n"
                               "  pawl sweep run … --publish      the result becomes the baseline of later upgrades");
   run->add_option("--catalog", flags->catalog, "Folder of the recipe catalogue")->required();

@@ -5,15 +5,36 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "codec/describe.h"
+#include "exec/executor_settings.h"
+#include "exec/process_executor.h"
+#include "exec/slurm_executor.h"
 
 namespace pawl::app {
+namespace {
+
+/// What runs jobs: as executor.yaml of the workspace says, else processes of this machine.
+Result<std::unique_ptr<exec::JobExecutor>> make_executor(World& world, const std::filesystem::path& workspace) {
+  const auto file = workspace / exec::kExecutorFile;
+  exec::ExecutorChoice choice;
+  if (world.files.exists(file)) {
+    PAWL_ASSIGN(std::string text, world.files.read(file, 1u << 20));
+    PAWL_ASSIGN(choice, exec::parse_executor_choice(std::move(text), file.string()));
+  }
+  if (choice.executor == exec::ExecutorKind::kProcess) return std::make_unique<exec::ProcessExecutor>(world.processes, world.files, world.clock, world.self);
+  // Two workspaces on one cluster number their runs alike: the folder tells their jobs apart.
+  PAWL_ASSIGN(exec::SlurmSettings settings, exec::slurm_settings(choice, "pawl-" + sha256_hex(workspace.string()).substr(0, 8), file.string()));
+  return std::make_unique<exec::SlurmExecutor>(world.commands, world.files, world.clock, world.self, std::move(settings));
+}
+
+}  // namespace
 
 std::vector<store::Schema> all_schemas() { return {forge::forge_schema(), results::results_schema(), runner::runner_schema(), steward::steward_schema()}; }
 
 Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace workspace_in, std::optional<store::WorkspaceLock> lock_in,
                      std::unique_ptr<store::Database> database_in, forge::LocalForge forge_in, results::ModelNames names_in, playbook::Playbook playbook,
-                     const Parts& parts)
+                     std::unique_ptr<exec::JobExecutor> executor_in, const Parts& parts)
     : workspace(std::move(workspace_in)),
       lock(std::move(lock_in)),
       database_holder(std::move(database_in)),
@@ -25,8 +46,8 @@ Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace wo
       source(database, names),
       capacity(parts.capacity ? parts.capacity(database) : std::make_unique<io::LocalCapacity>()),
       planner(std::move(playbook)),
-      executor(world.processes, world.files, world.clock, world.self),
-      runner({database, workspace, world.clock, world.files, executor,
+      executor(std::move(executor_in)),
+      runner({database, workspace, world.clock, world.files, *executor,
               parts.engines ? parts.engines(runner::twin_engines(world.self)) : runner::twin_engines(world.self), *progress}),
       steward({.database = database,
                .clock = world.clock,
@@ -64,11 +85,12 @@ Result<std::unique_ptr<Workbench>> Workbench::open(World& world, const CommonFla
   PAWL_ASSIGN(const std::string signatures, world.assets->read("playbook/signatures.yaml"));
   PAWL_ASSIGN(const std::string flag_changes, world.assets->read("playbook/flags.yaml"));
   PAWL_ASSIGN(playbook::Playbook playbook, playbook::Playbook::parse(signatures, flag_changes));
+  PAWL_ASSIGN(std::unique_ptr<exec::JobExecutor> executor, make_executor(world, absolute));
   // The forge keeps a pointer to its database, which must already stand at its final address.
   auto holder = std::make_unique<store::Database>(std::move(database));
   PAWL_ASSIGN(forge::LocalForge forge, forge::LocalForge::open(workspace.forge(), *holder, world.clock));
-  return std::unique_ptr<Workbench>(
-      new Workbench(world, flags, std::move(workspace), std::move(lock), std::move(holder), std::move(forge), std::move(names), std::move(playbook), parts));
+  return std::unique_ptr<Workbench>(new Workbench(world, flags, std::move(workspace), std::move(lock), std::move(holder), std::move(forge), std::move(names),
+                                                  std::move(playbook), std::move(executor), parts));
 }
 
 Status Workbench::import_once(const CatalogueFolder& catalogue, const std::string& time) {

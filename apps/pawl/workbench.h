@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli.h"
-#include "exec/process_executor.h"
+#include "exec/job_executor.h"
 #include "forge/local_forge.h"
 #include "io/domain/capacity_source.h"
 #include "results/model_names.h"
@@ -61,7 +61,7 @@ class Workbench {
   results::StoreResults source;
   std::unique_ptr<io::CapacitySource> capacity;
   steward::RulePlanner planner;
-  exec::ProcessExecutor executor;
+  std::unique_ptr<exec::JobExecutor> executor;  ///< as executor.yaml of the workspace says
   runner::LocalSweepRunner runner;
   steward::Steward steward;
 
@@ -72,7 +72,8 @@ class Workbench {
 
  private:
   Workbench(World& world, const CommonFlags& flags, store::Workspace workspace, std::optional<store::WorkspaceLock> lock,
-            std::unique_ptr<store::Database> database, forge::LocalForge forge, results::ModelNames names, playbook::Playbook playbook, const Parts& parts);
+            std::unique_ptr<store::Database> database, forge::LocalForge forge, results::ModelNames names, playbook::Playbook playbook,
+            std::unique_ptr<exec::JobExecutor> executor, const Parts& parts);
 };
 
 /// Closes a change request as a person does, and sees to it that its candidate stops: the pawl that works in the

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/describe.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <stop_token>
@@ -29,6 +30,10 @@ class JobExecutor {
  public:
   virtual ~JobExecutor() = default;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// How many jobs it takes at once. One machine measures one thing at a time; a cluster queues the rest by itself.
+  [[nodiscard]] virtual std::int64_t width() const { return 1; }
+  /// Whether jobs run elsewhere and go on when pawl is told to stop: the next life takes them up. Otherwise they are ended.
+  [[nodiscard]] virtual bool elsewhere() const { return false; }
   /// Starts it once, however often it is called with one key. spec.json stands in `folder` already.
   virtual Result<JobHandle> submit(const std::string& key, const std::filesystem::path& folder) = 0;
   /// The job of an earlier life of this program; nothing when it was never started.

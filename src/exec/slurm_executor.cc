@@ -173,7 +173,7 @@ Result<std::int64_t> SlurmExecutor::run_sbatch(const Known& known, const fs::pat
   } else if (output && !answer_lost(output->err)) {
     PAWL_TRY(files_.remove_tree(folder / kSlurmFile));  // refused for certain: nothing is out there
     return bad_input(fmt::format("Slurm refuses job {}: {}", known.key, first_line(output->err)),
-                     "see the executor's settings: partition, account, qos, gres, time");
+                     "see partition, account, qos, gres, time_limit_minutes and options in executor.yaml of the workspace");
   }
   PAWL_ASSIGN(const std::int64_t found, look_for(known));
   if (found != 0) return found;

@@ -22,6 +22,7 @@ inline constexpr std::string_view kSlurmScriptFile = "slurm.sh";
 struct SlurmSettings {
   std::string owner = "pawl";                          ///< stands in every job's name: tells two workspaces on one cluster apart
   std::string partition, account, qos, gres, exclude;  ///< empty: not given to sbatch
+  std::int64_t jobs_at_once = 10'000;                  ///< queued or running
   std::int64_t time_limit_minutes = 0;                 ///< 0: that of the partition
   std::vector<std::string> options;                    ///< further options of sbatch, as they are
   Nanos poll = Seconds{2};                             ///< between two looks at the queue; one look serves all jobs
@@ -44,6 +45,8 @@ class SlurmExecutor final : public JobExecutor {
       : commands_(commands), files_(files), clock_(clock), self_(std::move(self_program)), settings_(std::move(settings)) {}
 
   [[nodiscard]] std::string name() const override { return "slurm"; }
+  [[nodiscard]] std::int64_t width() const override { return settings_.jobs_at_once; }
+  [[nodiscard]] bool elsewhere() const override { return true; }
   /// Errors: kConflict when the folder belongs to another key, kNotFound without spec.json, kInvalid when Slurm refuses
   /// the request for good (partition, account, limits), kTransient when the controller does not answer and the job is not
   /// to be found: the next call looks for it again first.

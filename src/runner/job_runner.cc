@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <tuple>
@@ -30,7 +31,9 @@ using model::JobSpec;
 
 constexpr Nanos kWatchEvery = Millis{100};
 
+/// The node's own name in its cluster, else that of the machine.
 std::string node_name() {
+  if (const char* node = std::getenv("SLURMD_NODENAME"); node != nullptr && *node != '\0') return node;
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   return name.data();

@@ -215,80 +215,169 @@ Status LocalSweepRunner::set_job(const JobSpec& spec, const std::string& state, 
                                  {spec.run, spec.attempt, spec.job, state, failure.empty() ? store::Value() : store::Value(failure)});
 }
 
-Result<LocalSweepRunner::JobEnd> LocalSweepRunner::await_job(const RunStatus& run, const exec::JobHandle& handle, MonoTime deadline, std::stop_token stop) {
-  const auto left_result = [&] { return world_.files.exists(std::filesystem::path(handle.folder) / "result.json"); };
-  for (;;) {
-    auto state = world_.executor.wait(handle, kLookInterval, stop);
-    if (!state && state.error().cls != ErrorClass::kCancelled) return std::move(state).error();
-    if (state && *state == exec::JobState::kEnded) return left_result() ? JobEnd::kResult : JobEnd::kNothing;
-    if (stop.stop_requested()) {
-      PAWL_TRY(world_.executor.cancel(handle));
-      return left_result() ? JobEnd::kResult : JobEnd::kStopped;
-    }
-    PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
-    if (!cancelled && world_.clock.now() <= deadline) continue;
-    PAWL_TRY(world_.executor.cancel(handle));
-    return left_result() ? JobEnd::kResult : cancelled ? JobEnd::kCancelled : JobEnd::kNothing;
+Result<std::optional<LocalSweepRunner::JobEnd>> LocalSweepRunner::look_at(const RunStatus& run, Active& active, Nanos limit, std::stop_token stop) {
+  using End = std::optional<JobEnd>;
+  const auto left_result = [&] { return world_.files.exists(active.folder / "result.json"); };
+  auto state = world_.executor.wait(active.handle, limit, stop);
+  if (!state && state.error().cls != ErrorClass::kCancelled) return std::move(state).error();
+  if (state && *state == exec::JobState::kEnded) return End(left_result() ? JobEnd::kResult : JobEnd::kNothing);
+  if (stop.stop_requested()) {
+    if (world_.executor.elsewhere()) return End(JobEnd::kStopped);
+    PAWL_TRY(world_.executor.cancel(active.handle));
+    return End(left_result() ? JobEnd::kResult : JobEnd::kStopped);
   }
+  const MonoTime now = world_.clock.now();
+  if (!active.deadline && state && *state == exec::JobState::kRunning) {
+    active.deadline = now + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(active.job->spec.timeout_s + 30));
+  }
+  PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
+  if (!cancelled && (!active.deadline || now <= *active.deadline)) return End();
+  PAWL_TRY(world_.executor.cancel(active.handle));
+  if (left_result()) return End(JobEnd::kResult);
+  return End(cancelled ? JobEnd::kCancelled : JobEnd::kNothing);
 }
 
-model::JobFailure LocalSweepRunner::no_result(const JobSpec& spec, const std::filesystem::path& folder) const {
-  model::JobFailure failure{model::FailureClass::kInternal, fmt::format("the job {} ended without a result", spec.job), {}};
-  if (auto log = world_.files.read(folder / "job.log")) {
+model::JobFailure LocalSweepRunner::no_result(const Active& active) const {
+  model::JobFailure failure{model::FailureClass::kInternal, fmt::format("the job {} ended without a result", active.job->spec.job), {}};
+  if (auto known = world_.executor.failure(active.handle); known && *known) failure = std::move(**known);
+  if (auto log = world_.files.read(active.folder / "job.log")) {
     for (const std::string_view line : split(*log, '\n')) failure.evidence.emplace_back(line);
     if (failure.evidence.size() > 20) failure.evidence.erase(failure.evidence.begin(), failure.evidence.end() - 20);
   }
   return failure;
 }
 
-Result<std::string> LocalSweepRunner::run_job(const RunStatus& run, const Job& job, std::stop_token stop) {
+Status LocalSweepRunner::submit(Active& active) {
+  PAWL_ASSIGN(active.handle, world_.executor.submit(key_of(active.job->spec), active.folder));
+  active.deadline.reset();
+  return {};
+}
+
+Result<LocalSweepRunner::Active> LocalSweepRunner::start_job(const Job& job) {
   const JobSpec& spec = job.spec;
-  const std::string key = key_of(spec);
-  const auto folder = world_.workspace.job_folder(spec.run, spec.attempt, spec.job);
-  PAWL_TRY(world_.files.write_atomic(folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
+  Active active{&job, {}, world_.workspace.job_folder(spec.run, spec.attempt, spec.job), {}, 0, job.state == "running"};
+  PAWL_TRY(world_.files.write_atomic(active.folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
   // A job that the database calls queued has no live process: what an earlier, stopped life of it left is cleared, or
   // the executor would take it for this one. One that it calls running may be alive, and is taken up again.
-  bool taken_up = job.state == "running";
-  if (!taken_up) PAWL_TRY(world_.executor.forget(key, folder));
+  if (!active.taken_up) PAWL_TRY(world_.executor.forget(key_of(spec), active.folder));
   PAWL_TRY(set_job(spec, "running", {}));
-  for (int retries = 0;;) {
-    PAWL_ASSIGN(const exec::JobHandle handle, world_.executor.submit(key, folder));
-    const MonoTime deadline = world_.clock.now() + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(spec.timeout_s + 30));
-    PAWL_ASSIGN(const JobEnd end, await_job(run, handle, deadline, stop));
-    if (end == JobEnd::kStopped) {
-      PAWL_TRY(set_job(spec, "queued", {}));
-      return pawl::cancelled();
+  PAWL_TRY(submit(active));
+  return active;
+}
+
+Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobEnd end, std::stop_token stop) {
+  using State = std::optional<std::string>;
+  const JobSpec& spec = active.job->spec;
+  const auto again = [&]() -> Result<State> {
+    PAWL_TRY(world_.executor.forget(key_of(spec), active.folder));
+    PAWL_TRY(submit(active));
+    return State();
+  };
+  if (end == JobEnd::kStopped) {
+    if (!world_.executor.elsewhere()) PAWL_TRY(set_job(spec, "queued", {}));
+    return State("queued");
+  }
+  if (end == JobEnd::kCancelled) {
+    PAWL_TRY(set_job(spec, "cancelled", {}));
+    return State("cancelled");
+  }
+  if (end == JobEnd::kNothing) {
+    const model::JobFailure failure = no_result(active);
+    if (active.taken_up) {
+      // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
+      active.taken_up = false;
+      return again();
     }
-    if (end == JobEnd::kCancelled) {
-      PAWL_TRY(set_job(spec, "cancelled", {}));
-      return std::string("cancelled");
+    if (failure.cls == model::FailureClass::kInfrastructure && active.retries < kRetriesMax && !stop.stop_requested()) {
+      ++active.retries;
+      world_.progress.report({"retry", fmt::format("{}: {}; running it again ({}/{})", label_of(spec), failure.message, active.retries, kRetriesMax)});
+      return again();
     }
-    if (end == JobEnd::kNothing) {
-      if (taken_up) {
-        // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
-        taken_up = false;
-        PAWL_TRY(world_.executor.forget(key, folder));
+    PAWL_TRY(set_job(spec, "failed", compact(codec::to_json(failure))));
+    return State("failed");
+  }
+  PAWL_ASSIGN(const std::string text, world_.files.read(active.folder / "result.json"));
+  PAWL_ASSIGN(const Json json, codec::parse_json(text, (active.folder / "result.json").string()));
+  PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
+  if (client_was_late(result) && active.retries < kRetriesMax && !stop.stop_requested()) {
+    // The machine of the client was too busy to measure: infrastructure, retried without charge. What it measured stays.
+    ++active.retries;
+    world_.progress.report(
+        {"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), active.retries, kRetriesMax)});
+    PAWL_TRY(world_.files.write_atomic(active.folder / fmt::format("result.invalid-{}.json", active.retries), text));
+    PAWL_TRY(world_.files.remove_tree(active.folder / "result.json"));
+    return again();
+  }
+  PAWL_TRY(set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string()));
+  return State(result.ok() ? "succeeded" : "failed");
+}
+
+Status LocalSweepRunner::cancel_all(std::vector<Active>& active) {
+  for (const Active& one : active) {
+    PAWL_TRY(world_.executor.cancel(one.handle));
+    PAWL_TRY(set_job(one.job->spec, "cancelled", {}));
+  }
+  active.clear();
+  return {};
+}
+
+/// Whether one of them failed.
+Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepRequest& request, const std::vector<Job>& jobs, std::stop_token stop) {
+  const auto width = static_cast<std::size_t>(std::max<std::int64_t>(1, world_.executor.width()));
+  std::vector<Active> active;
+  bool failed = false;
+  std::size_t next = 0;
+  std::int64_t done = 0;
+  // What was with the executor when an earlier life ended comes first: it is there already.
+  std::vector<const Job*> order;
+  for (const char* state : {"running", "queued"}) {
+    for (const Job& job : jobs) {
+      if (job.state == state) order.push_back(&job);
+    }
+  }
+  for (const Job& job : jobs) {
+    failed = failed || job.state == "failed";
+    done += job.state == "running" || job.state == "queued" ? 0 : 1;
+  }
+  while (next < order.size() || !active.empty()) {
+    PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
+    const bool give_up = cancelled || (failed && request.fail_fast);
+    while (next < order.size() && (give_up || active.size() < width) && !stop.stop_requested()) {
+      const Job& job = *order[next++];
+      if (give_up && job.state != "running") {
+        PAWL_TRY(set_job(job.spec, "cancelled", {}));
+        ++done;
         continue;
       }
-      PAWL_TRY(set_job(spec, "failed", compact(codec::to_json(no_result(spec, folder)))));
-      return std::string("failed");
-    }
-    PAWL_ASSIGN(const std::string text, world_.files.read(folder / "result.json"));
-    PAWL_ASSIGN(const Json json, codec::parse_json(text, (folder / "result.json").string()));
-    PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
-    if (client_was_late(result) && retries < kRetriesMax && !stop.stop_requested()) {
-      // The machine of the client was too busy to measure: infrastructure, retried without charge. What it measured stays.
-      ++retries;
       world_.progress.report(
-          {"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), retries, kRetriesMax)});
-      PAWL_TRY(world_.files.write_atomic(folder / fmt::format("result.invalid-{}.json", retries), text));
-      PAWL_TRY(world_.files.remove_tree(folder / "result.json"));
-      PAWL_TRY(world_.executor.forget(key, folder));
-      continue;
+          {request.purpose, label_of(job.spec), done + static_cast<std::int64_t>(active.size()) + 1, static_cast<std::int64_t>(jobs.size())});
+      PAWL_ASSIGN(Active started, start_job(job));
+      active.push_back(std::move(started));
     }
-    PAWL_TRY(set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string()));
-    return std::string(result.ok() ? "succeeded" : "failed");
+    if (failed && request.fail_fast && !active.empty()) {
+      done += static_cast<std::int64_t>(active.size());
+      PAWL_TRY(cancel_all(active));
+    }
+    // The first look waits; the others take what that moment shows.
+    Nanos limit = kLookInterval;
+    for (auto it = active.begin(); it != active.end();) {
+      PAWL_ASSIGN(const std::optional<JobEnd> end, look_at(run, *it, limit, stop));
+      limit = Nanos{0};
+      std::optional<std::string> state;
+      if (end) {
+        PAWL_ASSIGN(state, settle(*it, *end, stop));
+      }
+      if (!state) {
+        ++it;
+        continue;
+      }
+      failed = failed || *state == "failed";
+      ++done;
+      it = active.erase(it);
+    }
+    if (stop.stop_requested() && (active.empty() || world_.executor.elsewhere())) return pawl::cancelled();
   }
+  return failed;
 }
 
 Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
@@ -298,29 +387,15 @@ Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
   PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'running', started = CASE started WHEN '' THEN ?2 ELSE started END WHERE id = ?1",
                                    {id.value, iso_utc(world_.clock.wall())}));
   PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(id, run.attempt));
-  const auto total = static_cast<std::int64_t>(jobs.size());
-  bool failed = false, cancelled = false;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Job& job = jobs[i];
-    failed = failed || job.state == "failed";
-    if (job.state == "succeeded" || job.state == "failed" || job.state == "cancelled") continue;
-    PAWL_ASSIGN(cancelled, cancel_requested(id));
-    if (cancelled || (failed && request.fail_fast)) {
-      PAWL_TRY(set_job(job.spec, "cancelled", {}));
-      continue;
-    }
-    world_.progress.report({request.purpose, label_of(job.spec), static_cast<std::int64_t>(i) + 1, total});
-    auto state = run_job(run, job, stop);
-    if (!state) {
-      // Nobody works on it any more, and whoever waits next goes on: that is what queued means.
-      PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'queued' WHERE id = ?1 AND cancel = 0", {id.value}));
-      return std::move(state).error();
-    }
-    failed = failed || *state == "failed";
+  const auto failed = run_jobs(run, request, jobs, stop);
+  if (!failed) {
+    // Nobody works on it any more, and whoever waits next goes on: that is what queued means.
+    PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'queued' WHERE id = ?1 AND cancel = 0", {id.value}));
+    return failed.error();
   }
-  PAWL_ASSIGN(cancelled, cancel_requested(id));
+  PAWL_ASSIGN(const bool cancelled, cancel_requested(id));
   PAWL_ASSIGN(run, status(id));
-  return finish(run, cancelled ? RunState::kCancelled : failed ? RunState::kFailure : RunState::kSuccess);
+  return finish(run, cancelled ? RunState::kCancelled : *failed ? RunState::kFailure : RunState::kSuccess);
 }
 
 Result<RunStatus> LocalSweepRunner::finish(const RunStatus& run, RunState state) {

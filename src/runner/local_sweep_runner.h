@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct RunnerWorld {
   io::Progress& progress;
 };
 
-/// Our own sweep runner: jobs one after the other on one executor, every state in the database before the effect that
-/// it announces. `wait` does the work on the calling thread; after a crash the next `wait` finds the jobs of the last
+/// Our own sweep runner: jobs in their order on one executor, as many at once as it takes, every state in the database
+/// before the effect that it announces. `wait` does the work on the calling thread; after a crash the next `wait` finds the jobs of the last
 /// one by their keys and goes on. `cancel` may come from another process: `wait` looks between short waits.
 /// One thread per object.
 class LocalSweepRunner final : public io::SweepRunner {
@@ -58,12 +59,27 @@ class LocalSweepRunner final : public io::SweepRunner {
   Result<io::SweepRequest> request_of(RunId run);
   Result<std::vector<Job>> jobs_of(RunId run, std::int64_t attempt);
   Result<bool> cancel_requested(RunId run);
+  /// A job that is with the executor.
+  struct Active {
+    const Job* job;
+    exec::JobHandle handle;
+    std::filesystem::path folder;
+    std::optional<MonoTime> deadline;  ///< set once it runs: waiting in a cluster's queue does not count
+    int retries = 0;                   ///< measured again for reasons of infrastructure, uncharged
+    bool taken_up = false;             ///< was with the executor before this life of pawl
+  };
   /// How waiting for a job ended: with a result.json, without one, by a cancel of its run, by the stop token.
   enum class JobEnd { kResult, kNothing, kCancelled, kStopped };
-  Result<JobEnd> await_job(const io::RunStatus& run, const exec::JobHandle& handle, MonoTime deadline, std::stop_token stop);
-  [[nodiscard]] model::JobFailure no_result(const model::JobSpec& spec, const std::filesystem::path& folder) const;
-  /// Runs one job to its end. Returns its new state; kCancelled error when `stop` fired (the job is queued again).
-  Result<std::string> run_job(const io::RunStatus& run, const Job& job, std::stop_token stop);
+  Result<Active> start_job(const Job& job);
+  Status submit(Active& active);
+  /// Looks at it for at most `limit`. Nothing: it goes on.
+  Result<std::optional<JobEnd>> look_at(const io::RunStatus& run, Active& active, Nanos limit, std::stop_token stop);
+  /// What its end means: its new state, or nothing when it runs again.
+  Result<std::optional<std::string>> settle(Active& active, JobEnd end, std::stop_token stop);
+  [[nodiscard]] model::JobFailure no_result(const Active& active) const;
+  /// Ends what is with the executor, because a job of the run failed or the run is stopped by an error.
+  Status cancel_all(std::vector<Active>& active);
+  Result<bool> run_jobs(const io::RunStatus& run, const io::SweepRequest& request, const std::vector<Job>& jobs, std::stop_token stop);
   Status set_job(const model::JobSpec& spec, const std::string& state, const std::string& failure);
   Result<io::RunStatus> finish(const io::RunStatus& run, io::RunState state);
   Status collect(const io::RunStatus& run, io::RunState state);
