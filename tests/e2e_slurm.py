@@ -18,7 +18,7 @@ if os.geteuid() != 0 or any(shutil.which(program) is None for program in ("slurm
 
 
 def cluster(verb, folder, *rest):
-    subprocess.run([ROOT / "tests/slurm_cluster.sh", verb, folder, *rest], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run([ROOT / "tests/slurm/cluster.sh", verb, folder, *rest], check=True, stdout=subprocess.DEVNULL, timeout=60)
 
 
 with scratch() as tmp:

@@ -34,7 +34,7 @@ TEST(ExecutorSettingsTest, MistakesAreNamed) {
   refused("executor: slurm\nslurm: {partitoin: gpu}\n", "partition");
   refused("executor: process\nslurm: {partition: gpu}\n", "executor is process");
   refused("executor: slurm\nslurm: {jobs_at_once: 0}\n", "1 to 100000");
-  refused("executor: slurm\nslurm: {poll_s: .nan}\n", "poll_s");
+  refused("executor: slurm\nslurm: {poll_s: .nan}\n", "not finite");
   refused("executor: slurm\nslurm: {owner: ''}\n", "1 to 64");
 }
 

@@ -34,7 +34,7 @@ class SlurmCluster {
     std::filesystem::remove_all(folder_);
   }
   int run(const std::string& verb) const {
-    return std::system((std::string(PAWL_SOURCE_DIR) + "/tests/slurm_cluster.sh " + verb + " " + folder_ + " 2 >/dev/null 2>&1").c_str());
+    return std::system((std::string(PAWL_SOURCE_DIR) + "/tests/slurm/cluster.sh " + verb + " " + folder_ + " 2 >/dev/null 2>&1").c_str());
   }
 
   std::string folder_;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real Slurm cluster of NODES nodes on this machine, for tests: tests/slurm_cluster.sh up FOLDER [NODES] | down FOLDER | crash FOLDER | controller FOLDER
+# A real Slurm cluster of NODES nodes on this machine, for tests: tests/slurm/cluster.sh up FOLDER [NODES] | down FOLDER | crash FOLDER | controller FOLDER
 # `up` prints the path for SLURM_CONF. `crash` kills the controller at once, `controller` starts it again. Needs root and slurmctld, slurmd, squeue (Debian: slurmctld slurmd slurm-client).
 set -euo pipefail
 verb="${1:-}" folder="$(realpath -m "${2:?which folder}")" nodes="${3:-2}"
