@@ -93,6 +93,16 @@ with scratch() as tmp:
             run(pawl, *sweep(folder))
         whole(folder, "crash")
 
+    def a_cancelled_run_leaves_no_job():
+        folder = workspace("cancelled")
+        process = subprocess.Popen([str(pawl), *map(str, sweep(folder, "1/16"))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV)
+        wait_for("running jobs", lambda: any(job[1] == "RUNNING" for job in jobs("cancelled")))
+        run(pawl, "sweep", "cancel", "1", "--workspace", folder)
+        assert process.wait(timeout=60) == 8
+        assert all(job[1] not in ("RUNNING", "PENDING", "COMPLETING") for job in jobs("cancelled")), jobs("cancelled")
+        states = {job["state"] for job in run_json(pawl, "sweep", "logs", "1", "--workspace", folder)["jobs"]}
+        assert "cancelled" in states and states <= {"cancelled", "succeeded"}, states
+
     def a_mistake_in_executor_yaml_is_named():
         folder = workspace("mistake")
         (folder / "executor.yaml").write_text("executor: slurm\nslurm:\n  partitoin: low\n")
@@ -105,6 +115,6 @@ with scratch() as tmp:
     cluster("up", tmp / "cluster", "4")
     try:
         prove(a_sweep_runs_on_the_nodes_of_the_cluster, a_killed_pawl_finds_its_jobs_again, an_interrupted_pawl_leaves_its_jobs_to_the_next,
-              a_crash_of_the_controller_loses_no_row_and_doubles_none, a_mistake_in_executor_yaml_is_named)
+              a_crash_of_the_controller_loses_no_row_and_doubles_none, a_cancelled_run_leaves_no_job, a_mistake_in_executor_yaml_is_named)
     finally:
         cluster("down", tmp / "cluster")

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli.h"
 #include "codec/describe.h"
 #include "model/row.h"
@@ -13,8 +14,9 @@ using codec::Json;
 
 struct SweepFlags {
   std::string catalog, recipe, scale = "1", marker, task = "arith24";
-  bool publish = false;
+  bool publish = false, canary = false, no_fail_fast = false, whole = false, engine = false;
   std::int64_t run = 0;
+  std::string job;
 };
 
 Json status_json(const io::RunStatus& run) {
@@ -89,7 +91,9 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
                            .points = matrix.points,
                            .evals = matrix.evals,
                            .scale = scale,
-                           .eval_task = flags.task};
+                           .eval_task = flags.task,
+                           .fail_fast = !flags.no_fail_fast,
+                           .canary = flags.canary};
   PAWL_ASSIGN(const std::optional<std::string> main, bench->forge.head(forge::kBaseBranch));
   PAWL_ASSIGN(const std::optional<steward::LaunchScript> script, steward::read_launch_script(bench->forge, main.value_or(""), matrix.points));
   if (script) request.launch_flags = plan::launch_flags(script->text);
@@ -97,6 +101,68 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
   PAWL_ASSIGN(const io::RunStatus run, bench->runner.wait(id, world.stop));
   if (flags.publish && run.state == io::RunState::kSuccess) PAWL_TRY(bench->publish(run));
   return show_run(*bench, common, run);
+}
+
+/// Only the wish is recorded while another pawl works on the run; it ends the jobs. Otherwise this one does.
+Result<ExitStatus> cancel_run(World& world, const CommonFlags& common, RunId id) {
+  {
+    PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+    PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(id));
+    if (io::terminal(run.state)) {
+      return bad_input(fmt::format("run {} has ended already: {}", id.value, codec::enum_text(run.state)), "pawl sweep rerun runs what failed once more");
+    }
+    PAWL_TRY(bench->runner.cancel(id));
+  }
+  auto bench = Workbench::open(world, common, common.workspace, Workbench::Open::kExisting);
+  if (!bench) {
+    if (bench.error().cls != ErrorClass::kConflict) return std::move(bench).error();
+    fmt::print("run {}: the pawl that works on it ends its jobs\n", id.value);
+    return ExitStatus::kDone;
+  }
+  PAWL_ASSIGN(const io::RunStatus run, (*bench)->runner.wait(id, world.stop));
+  PAWL_TRY(show_run(**bench, common, run));
+  return run.state == io::RunState::kCancelled ? ExitStatus::kDone : ExitStatus::kFoundWanting;
+}
+
+Result<ExitStatus> rerun(World& world, const CommonFlags& common, RunId id, bool whole) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kExisting));
+  PAWL_ASSIGN(io::RunStatus run, bench->runner.status(id));
+  if (io::terminal(run.state)) {
+    if (!whole && run.state == io::RunState::kSuccess) {
+      return bad_input(fmt::format("nothing failed in run {}", id.value), "--all runs every job again");
+    }
+    PAWL_ASSIGN(run, bench->runner.rerun(id, run.attempt, whole));
+  }
+  PAWL_ASSIGN(run, bench->runner.wait(id, world.stop));
+  return show_run(*bench, common, run);
+}
+
+/// What is in the folder of one job, or which jobs there are.
+Result<ExitStatus> show_logs(World& world, const CommonFlags& common, RunId id, const std::string& job, bool engine) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+  PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(id));
+  PAWL_ASSIGN(const std::vector<runner::JobState> jobs, bench->runner.jobs(id));
+  if (job.empty()) {
+    if (common.json) {
+      print_json({{"schema", "pawl.run-jobs/1"}, {"run", id.value}, {"attempt", run.attempt}, {"jobs", codec::to_json(jobs)}});
+      return ExitStatus::kDone;
+    }
+    for (const runner::JobState& one : jobs) fmt::print("{:<10} {:<20} {}\n", one.state, one.family, one.job);
+    return ExitStatus::kDone;
+  }
+  std::vector<std::string> names;
+  for (const runner::JobState& one : jobs) {
+    names.push_back(one.job);
+    if (one.job != job) continue;
+    const std::filesystem::path folder = one.folder;
+    const auto file = folder / (engine ? "server.log" : "job.log");
+    if (!world.files.exists(file)) return not_found(fmt::format("there is no {} yet", file.string()), "the job has not started");
+    PAWL_ASSIGN(const std::string text, world.files.read(file));
+    fmt::print("{}", text);
+    return ExitStatus::kDone;
+  }
+  const auto guess = nearest(job, names);
+  return bad_input(fmt::format("run {} has no job {}", id.value, job), guess ? fmt::format("did you mean {}?", *guess) : "pawl sweep logs RUN lists them");
 }
 
 Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
@@ -129,8 +195,31 @@ void add_sweep_commands(Cli& cli) {
   run->add_option("--scale", flags->scale, "Fraction by which lengths and prompt counts shrink")->capture_default_str();
   run->add_option("--marker", flags->marker, "Name of the run: the same marker is the same run, finished or gone on with");
   run->add_option("--eval-task", flags->task, "Task of the evals")->capture_default_str();
+  run->add_flag("--canary", flags->canary, "The cheapest single-node point goes first; when it fails nothing else starts");
+  run->add_flag("--no-fail-fast", flags->no_fail_fast, "Go on after a failure; else it cancels the rest of its family: points of the same lengths, evals");
   run->add_flag("--publish", flags->publish, "Publish the rows when the run succeeds");
   run->callback([&cli, flags] { cli.selected = [flags](World& world, const CommonFlags& common) { return run_sweep(world, common, *flags); }; });
+
+  CLI::App* cancel = cli.command(*sweep, "cancel", "End a run and its jobs", "  pawl sweep cancel 3 --workspace w");
+  cancel->add_option("RUN", flags->run, "Id of the run")->required();
+  cancel->callback([&cli, flags] { cli.selected = [flags](World& world, const CommonFlags& common) { return cancel_run(world, common, RunId{flags->run}); }; });
+
+  CLI::App* again =
+      cli.command(*sweep, "rerun", "Run again what failed or was cancelled, as the next attempt of the same run; or go on with a run that was left",
+                  "  pawl sweep rerun 3 --workspace w\n  pawl sweep rerun 3 --workspace w --all");
+  again->add_option("RUN", flags->run, "Id of the run")->required();
+  again->add_flag("--all", flags->whole, "Also what succeeded");
+  again->callback(
+      [&cli, flags] { cli.selected = [flags](World& world, const CommonFlags& common) { return rerun(world, common, RunId{flags->run}, flags->whole); }; });
+
+  CLI::App* logs = cli.command(*sweep, "logs", "Jobs of a run, or the log of one of them",
+                               "  pawl sweep logs 3 --workspace w\n  pawl sweep logs 3 bench-01-tp4-ep1-c4 --workspace w --engine");
+  logs->add_option("RUN", flags->run, "Id of the run")->required();
+  logs->add_option("JOB", flags->job, "Name of the job");
+  logs->add_flag("--engine", flags->engine, "The log of its engine in place of the job's own");
+  logs->callback([&cli, flags] {
+    cli.selected = [flags](World& world, const CommonFlags& common) { return show_logs(world, common, RunId{flags->run}, flags->job, flags->engine); };
+  });
 
   CLI::App* list = cli.command(*sweep, "list", "Runs of the workspace", "  pawl sweep list --workspace pawl-demo --json");
   list->callback([&cli] { cli.selected = [](World& world, const CommonFlags& common) { return list_runs(world, common); }; });

@@ -15,7 +15,41 @@ std::string job_name(const char* kind, std::size_t number, const model::Point& p
   return fmt::format("{}-{:02}-{}-c{}", kind, number, topology, p.conc);
 }
 
+constexpr const char* kCanary = "canary";
+
+/// "1k1k" for 1024/1024: how families are called; other lengths stand as they are.
+std::string lengths(std::int64_t isl, std::int64_t osl) {
+  const auto one = [](std::int64_t tokens) { return fmt::format("{}k", tokens / 1024); };
+  const bool whole = isl % 1024 == 0 && osl % 1024 == 0;
+  return whole ? one(isl) + one(osl) : fmt::format("{}-{}", isl, osl);
+}
+
+/// The point that goes first: single-node, 1k1k before 8k1k, without an eval, of the smallest concurrency; the first
+/// of those. Nothing: there is none, and the sweep goes without (sweep-run-results 1.6).
+Result<std::optional<std::size_t>> choose_canary(const std::vector<codec::Json>& points) {
+  std::optional<std::size_t> best;
+  std::int64_t best_conc = 0;
+  for (const std::int64_t isl : {1024, 8192}) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      PAWL_ASSIGN(const model::Point p, model::point_of_row(points[i]));
+      if (p.prefill || p.isl != isl || p.osl != 1024 || points[i].value("run-eval", false)) continue;
+      if (best && p.conc >= best_conc) continue;
+      best = i;
+      best_conc = p.conc;
+    }
+  }
+  return best;
+}
+
 }  // namespace
+
+std::string family_of(const model::JobSpec& spec) {
+  if (spec.job.starts_with(kCanary)) return kCanary;
+  const bool multinode = spec.row.contains("prefill");
+  if (spec.kind == model::JobKind::kEval) return multinode ? "multi-node eval" : "eval";
+  const auto length = [&](const char* key) { return spec.row.contains(key) && spec.row[key].is_number_integer() ? spec.row[key].get<std::int64_t>() : 0; };
+  return (multinode ? "multi-node " : "single-node ") + lengths(length("isl"), length("osl"));
+}
 
 EngineSource twin_engines(std::string self) {
   return [self = std::move(self)](const model::Point& p, const std::vector<std::string>& launch_flags) -> Result<model::EngineSpec> {
@@ -51,7 +85,7 @@ EngineSource twin_engines(std::string self) {
 
 Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, RunId run, std::int64_t attempt, const EngineSource& engines) {
   std::vector<model::JobSpec> jobs;
-  const auto add = [&](const codec::Json& row, model::JobKind kind, std::size_t number) -> Status {
+  const auto add = [&](const codec::Json& row, model::JobKind kind, std::size_t number, const char* name) -> Status {
     PAWL_ASSIGN(const model::Point p, model::point_of_row(row));
     model::JobSpec job;
     job.run = run.value;
@@ -62,7 +96,7 @@ Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, R
     PAWL_ASSIGN(job.engine, engines(p, request.launch_flags));
     if (kind == model::JobKind::kBenchmark) {
       if (!p.isl || !p.osl) return bad_input(fmt::format("the point {} has no fixed lengths; this runner measures fixed-seq-len only", p.label()));
-      job.job = job_name("bench", number, p);
+      job.job = job_name(name, number, p);
       model::LoadSpec load;
       load.isl = request.scale.length(*p.isl);
       load.osl = request.scale.length(*p.osl);
@@ -73,15 +107,22 @@ Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, R
       load.warmups = std::max<std::int64_t>(1, (warmups * request.scale.numerator + request.scale.denominator - 1) / request.scale.denominator);
       job.load = load;
     } else {
-      job.job = job_name("eval", number, p);
+      job.job = job_name(name, number, p);
       const std::int64_t conc = row.contains("eval-conc") ? row["eval-conc"].get<std::int64_t>() : p.conc;
       job.eval = model::EvalSpec{request.eval_task, conc, std::nullopt};
     }
     jobs.push_back(std::move(job));
     return {};
   };
-  for (std::size_t i = 0; i < request.points.size(); ++i) PAWL_TRY(add(request.points[i], model::JobKind::kBenchmark, i + 1));
-  for (std::size_t i = 0; i < request.evals.size(); ++i) PAWL_TRY(add(request.evals[i], model::JobKind::kEval, i + 1));
+  std::optional<std::size_t> canary;
+  if (request.canary.value_or(false)) {
+    PAWL_ASSIGN(canary, choose_canary(request.points));
+    if (canary) PAWL_TRY(add(request.points[*canary], model::JobKind::kBenchmark, *canary + 1, kCanary));
+  }
+  for (std::size_t i = 0; i < request.points.size(); ++i) {
+    if (canary != i) PAWL_TRY(add(request.points[i], model::JobKind::kBenchmark, i + 1, "bench"));
+  }
+  for (std::size_t i = 0; i < request.evals.size(); ++i) PAWL_TRY(add(request.evals[i], model::JobKind::kEval, i + 1, "eval"));
   if (jobs.empty()) return bad_input(fmt::format("the sweep of {} has no job", request.recipe));
   return jobs;
 }

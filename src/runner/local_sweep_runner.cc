@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "base/text.h"
 #include "codec/describe.h"
@@ -20,6 +21,7 @@ using model::JobResult;
 using model::JobSpec;
 
 constexpr Nanos kLookInterval = Millis{100};
+constexpr const char* kCanaryFamily = "canary";
 constexpr int kRetriesMax = 2;  // of infrastructure, uncharged (upgrade-loop 11)
 constexpr const char* kRunColumns =
     "SELECT r.id, r.attempt, r.marker, r.request, r.state, r.started, r.ended, r.failure,"
@@ -196,6 +198,16 @@ Result<std::vector<LocalSweepRunner::Job>> LocalSweepRunner::jobs_of(RunId run, 
   return jobs;
 }
 
+Result<std::vector<JobState>> LocalSweepRunner::jobs(RunId id) {
+  PAWL_ASSIGN(const RunStatus run, status(id));
+  PAWL_ASSIGN(const std::vector<Job> all, jobs_of(id, run.attempt));
+  std::vector<JobState> states;
+  for (const Job& job : all) {
+    states.push_back({job.spec.job, family_of(job.spec), job.state, world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job).string()});
+  }
+  return states;
+}
+
 Result<bool> LocalSweepRunner::cancel_requested(RunId run) {
   bool requested = false;
   PAWL_TRY(world_.database.query("SELECT cancel FROM runner_run WHERE id = ?1", {run.value}, [&](const store::Row& row) {
@@ -312,38 +324,54 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
   return State(result.ok() ? "succeeded" : "failed");
 }
 
-Status LocalSweepRunner::cancel_all(std::vector<Active>& active) {
-  for (const Active& one : active) {
-    PAWL_TRY(world_.executor.cancel(one.handle));
-    PAWL_TRY(set_job(one.job->spec, "cancelled", {}));
+Result<std::int64_t> LocalSweepRunner::cancel_failed(std::vector<Active>& active, const std::set<std::string>& failed_families) {
+  std::int64_t count = 0;
+  for (auto it = active.begin(); it != active.end();) {
+    if (!failed_families.contains(family_of(it->job->spec))) {
+      ++it;
+      continue;
+    }
+    PAWL_TRY(world_.executor.cancel(it->handle));
+    PAWL_TRY(set_job(it->job->spec, "cancelled", {}));
+    it = active.erase(it);
+    ++count;
   }
-  active.clear();
-  return {};
+  return count;
 }
 
 /// Whether one of them failed.
 Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepRequest& request, const std::vector<Job>& jobs, std::stop_token stop) {
   const auto width = static_cast<std::size_t>(std::max<std::int64_t>(1, world_.executor.width()));
   std::vector<Active> active;
+  std::set<std::string> failed_families;
+  bool canary_open = false;  // not yet known to be good: nothing else starts
   bool failed = false;
-  std::size_t next = 0;
   std::int64_t done = 0;
   // What was with the executor when an earlier life ended comes first: it is there already.
-  std::vector<const Job*> order;
+  std::deque<const Job*> waiting;
   for (const char* state : {"running", "queued"}) {
     for (const Job& job : jobs) {
-      if (job.state == state) order.push_back(&job);
+      if (job.state == state) waiting.push_back(&job);
     }
   }
   for (const Job& job : jobs) {
-    failed = failed || job.state == "failed";
+    if (job.state == "failed") failed_families.insert(family_of(job.spec));
     done += job.state == "running" || job.state == "queued" ? 0 : 1;
   }
-  while (next < order.size() || !active.empty()) {
+  failed = !failed_families.empty();
+  for (const Job* job : waiting) canary_open = canary_open || family_of(job->spec) == kCanaryFamily;
+  while (!waiting.empty() || !active.empty()) {
     PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
-    const bool give_up = cancelled || (failed && request.fail_fast);
-    while (next < order.size() && (give_up || active.size() < width) && !stop.stop_requested()) {
-      const Job& job = *order[next++];
+    const auto given_up = [&](const Job& job) {
+      return cancelled || failed_families.contains(kCanaryFamily) || (request.fail_fast && failed_families.contains(family_of(job.spec)));
+    };
+    while (!waiting.empty() && !stop.stop_requested()) {
+      const Job& job = *waiting.front();
+      const bool give_up = given_up(job);
+      if (!give_up && active.size() >= width) break;
+      // Jobs of an earlier life live already, also beside a canary.
+      if (!give_up && canary_open && job.state == "queued" && family_of(job.spec) != kCanaryFamily) break;
+      waiting.pop_front();
       if (give_up && job.state != "running") {
         PAWL_TRY(set_job(job.spec, "cancelled", {}));
         ++done;
@@ -354,9 +382,9 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
       PAWL_ASSIGN(Active started, start_job(job));
       active.push_back(std::move(started));
     }
-    if (failed && request.fail_fast && !active.empty()) {
-      done += static_cast<std::int64_t>(active.size());
-      PAWL_TRY(cancel_all(active));
+    if (request.fail_fast && failed) {
+      PAWL_ASSIGN(const std::int64_t ended, cancel_failed(active, failed_families));
+      done += ended;
     }
     // The first look waits; the others take what that moment shows.
     Nanos limit = kLookInterval;
@@ -371,6 +399,9 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
         ++it;
         continue;
       }
+      const std::string family = family_of(it->job->spec);
+      if (*state == "failed") failed_families.insert(family);
+      if (family == kCanaryFamily && *state != "queued") canary_open = false;
       failed = failed || *state == "failed";
       ++done;
       it = active.erase(it);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <boost/describe.hpp>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,12 @@ struct RunnerWorld {
   io::Progress& progress;
 };
 
+/// One job of a run, for people who look.
+struct JobState {
+  std::string job, family, state, folder;
+};
+BOOST_DESCRIBE_STRUCT(JobState, (), (job, family, state, folder))
+
 /// Our own sweep runner: jobs in their order on one executor, as many at once as it takes, every state in the database
 /// before the effect that it announces. `wait` does the work on the calling thread; after a crash the next `wait` finds the jobs of the last
 /// one by their keys and goes on. `cancel` may come from another process: `wait` looks between short waits.
@@ -49,6 +57,8 @@ class LocalSweepRunner final : public io::SweepRunner {
   Result<io::RunEvidence> evidence(RunId run) override;
 
   [[nodiscard]] Result<std::vector<io::RunStatus>> list();
+  /// The jobs of the newest attempt, in their order.
+  [[nodiscard]] Result<std::vector<JobState>> jobs(RunId run);
 
  private:
   struct Job {
@@ -77,8 +87,8 @@ class LocalSweepRunner final : public io::SweepRunner {
   /// What its end means: its new state, or nothing when it runs again.
   Result<std::optional<std::string>> settle(Active& active, JobEnd end, std::stop_token stop);
   [[nodiscard]] model::JobFailure no_result(const Active& active) const;
-  /// Ends what is with the executor, because a job of the run failed or the run is stopped by an error.
-  Status cancel_all(std::vector<Active>& active);
+  /// Ends those that are with the executor and belong to a family that failed. Returns how many.
+  Result<std::int64_t> cancel_failed(std::vector<Active>& active, const std::set<std::string>& failed_families);
   Result<bool> run_jobs(const io::RunStatus& run, const io::SweepRequest& request, const std::vector<Job>& jobs, std::stop_token stop);
   Status set_job(const model::JobSpec& spec, const std::string& state, const std::string& failure);
   Result<io::RunStatus> finish(const io::RunStatus& run, io::RunState state);

@@ -18,10 +18,13 @@ class ScriptedExecutor final : public exec::JobExecutor {
   enum class Ending { kValid, kLate, kFailure, kNothing };
   explicit ScriptedExecutor(io::Files& files) : files_(files) {}
   [[nodiscard]] std::string name() const override { return "scripted"; }
+  [[nodiscard]] std::int64_t width() const override { return at_once; }
   Result<exec::JobHandle> submit(const std::string& key, const std::filesystem::path& folder) override {
     if (!started_.contains(key)) {
       started_.insert(key);
       ++submits;
+      alive_[key] = looks_before_the_end;
+      most_alive = std::max(most_alive, std::ssize(alive_));
       const Ending ending = script.empty() ? Ending::kValid : script.front();
       if (!script.empty()) script.erase(script.begin());
       PAWL_TRY(leave(ending, folder));
@@ -33,11 +36,19 @@ class ScriptedExecutor final : public exec::JobExecutor {
     started_.erase(key);
     return {};
   }
-  Result<exec::JobState> wait(const exec::JobHandle&, Nanos, std::stop_token) override { return exec::JobState::kEnded; }
+  Result<exec::JobState> wait(const exec::JobHandle& handle, Nanos, std::stop_token) override {
+    const auto found = alive_.find(handle.key);
+    if (found != alive_.end() && found->second-- > 0) return exec::JobState::kRunning;
+    alive_.erase(handle.key);
+    return exec::JobState::kEnded;
+  }
   Status cancel(const exec::JobHandle&) override { return {}; }
 
   std::vector<Ending> script;
   int submits = 0;
+  std::int64_t at_once = 1;
+  int looks_before_the_end = 0;   ///< how often a job is still running when it is looked at
+  std::ptrdiff_t most_alive = 0;  ///< jobs that were running at one time
 
  private:
   Status leave(Ending ending, const std::filesystem::path& folder) {
@@ -64,6 +75,7 @@ class ScriptedExecutor final : public exec::JobExecutor {
   }
   io::Files& files_;
   std::set<std::string> started_;
+  std::map<std::string, int> alive_;
 };
 
 class LocalSweepRunnerTest : public testing::Test {
@@ -138,17 +150,59 @@ TEST_F(LocalSweepRunnerTest, ALateClientMeasuresAgainAtMostTwice) {
   EXPECT_EQ(runner_.evidence(late->id)->rows[0]["pawl"]["verdict"], "INVALID");  // kept, and judged by whoever reads it
 }
 
-TEST_F(LocalSweepRunnerTest, AfterAFailureFailFastCancelsTheRestAndTheFirstErrorIsKept) {
+TEST_F(LocalSweepRunnerTest, AfterAFailureFailFastCancelsTheRestOfItsFamilyAndTheFirstErrorIsKept) {
   executor_.script = {Ending::kFailure};
   const auto status = runner_.wait(*runner_.dispatch(request("m")), {});
   EXPECT_EQ(status->state, io::RunState::kFailure);
-  EXPECT_EQ(executor_.submits, 1);
+  EXPECT_EQ(executor_.submits, 2) << "the failed point, and the eval, which is of another family";
   EXPECT_EQ(status->failed, 1);
+  EXPECT_EQ(runner_.evidence(status->id)->evals.size(), 1u);
   ASSERT_TRUE(status->failure);
   EXPECT_EQ(status->failure->evidence, (std::vector<std::string>{"boom"}));
   executor_.script = {Ending::kFailure};
   ASSERT_TRUE(runner_.wait(*runner_.dispatch(request("slow", false)), {}));
-  EXPECT_EQ(executor_.submits, 4);
+  EXPECT_EQ(executor_.submits, 5);
+}
+
+TEST_F(LocalSweepRunnerTest, AFailedCanaryLeavesEverythingElseUnstarted) {
+  io::SweepRequest wanted = request("m", false);
+  for (Json& point : wanted.points) {
+    point["isl"] = 1024;
+    point["osl"] = 1024;
+    point["max-model-len"] = 2304;
+  }
+  std::swap(wanted.points[0], wanted.points[1]);  // the cheaper one stands second
+  wanted.canary = true;
+  executor_.script = {Ending::kFailure};
+  const auto failed = runner_.wait(*runner_.dispatch(wanted), {});
+  ASSERT_TRUE(failed) << failed.error().message;
+  EXPECT_EQ(failed->state, io::RunState::kFailure);
+  EXPECT_EQ(executor_.submits, 1);
+  EXPECT_EQ(failed->jobs, 3) << "the canary is one of the points, not one more";
+  wanted.marker = "n";
+  const auto good = runner_.wait(*runner_.dispatch(wanted), {});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->state, io::RunState::kSuccess);
+  EXPECT_EQ(runner_.evidence(good->id)->manifest["jobs"][0]["job"], "canary-02-tp1-ep1-c2");
+  EXPECT_EQ(runner_.evidence(good->id)->rows.size(), 2u);
+}
+
+TEST_F(LocalSweepRunnerTest, AWideExecutorHasAllJobsAtOnceAndTheCanaryAlone) {
+  executor_.at_once = 10;
+  executor_.looks_before_the_end = 2;
+  io::SweepRequest wanted = request("m");
+  ASSERT_TRUE(runner_.wait(*runner_.dispatch(wanted), {}));
+  EXPECT_EQ(executor_.most_alive, 3);
+  executor_.most_alive = 0;
+  wanted.marker = "n";
+  wanted.canary = true;
+  for (Json& point : wanted.points) {
+    point["isl"] = 8192;
+    point["osl"] = 1024;
+    point["max-model-len"] = 9472;
+  }
+  ASSERT_TRUE(runner_.wait(*runner_.dispatch(wanted), {}));
+  EXPECT_EQ(executor_.most_alive, 2);
 }
 
 TEST_F(LocalSweepRunnerTest, AJobThatLeavesNothingFailsTheRun) {

@@ -27,9 +27,10 @@ struct SweepRequest {
   std::vector<std::string> launch_flags;  ///< engine flags of the recipe's launch script; empty when it has none
   model::Scale scale;
   std::string eval_task;
-  bool fail_fast = true;
+  bool fail_fast = true;       ///< the first failed job of a family cancels the rest of that family
+  std::optional<bool> canary;  ///< one cheap point goes first; when it fails nothing else starts. Absent: no
 };
-BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, scale, eval_task, fail_fast))
+BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, scale, eval_task, fail_fast, canary))
 
 enum class RunState { kQueued, kRunning, kSuccess, kFailure, kCancelled };
 BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
