@@ -201,6 +201,9 @@ BOOST_DESCRIBE_STRUCT(Candidate, (),
 /// Whether a validated request is older than its policy lets pass without a word.
 [[nodiscard]] bool stale(const Candidate& candidate, WallTime now);
 
+/// While it is diagnosed: whether a gate of the branch failed (`reason` and `detail` name it), and not its newest run.
+[[nodiscard]] inline bool gate_failed(const Candidate& candidate) { return candidate.state == State::kDiagnosing && !candidate.reason.empty(); }
+
 /// Repairs as the ledger of attempts proves them; equals `repairs` always.
 [[nodiscard]] std::int64_t charged_repairs(const Candidate& candidate);
 

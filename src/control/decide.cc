@@ -263,7 +263,7 @@ void apply(Candidate& c, const Event& event, const Transition& row, std::int64_t
     case E::kPlanRefused:
       if (c.state == S::kDiagnosing && event.reason == "no-repair") {
         // Nothing can be repaired: the candidate ends for the reason for which the attempt or the gate failed.
-        const bool by_run = attempt != nullptr && attempt->status == AttemptStatus::kFailed;
+        const bool by_run = !gate_failed(c) && attempt != nullptr && attempt->status == AttemptStatus::kFailed;
         end_as(c, event.outcome.value_or(Outcome::kFailed), by_run ? attempt->reason : c.reason, event.detail);
         break;
       }
@@ -393,7 +393,7 @@ Decision decide(const std::vector<Transition>& table, const Candidate& candidate
   apply(next, event, *row, now_s);
   next.state = row->to;
   if (!row->overlay) ++next.version;
-  decision.abandons_pending = row->abandons;
+  decision.abandons_pending = !row->overlay;
   decision.overlay = row->overlay;
   for (const Step& step : row->commands) {
     const std::int64_t delay = seconds_of_delay(next.rules, step.delay);

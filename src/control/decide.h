@@ -183,7 +183,7 @@ struct Decision {
   std::vector<Command> commands;
   bool ignored = false;           ///< no transition: the event is journalled and changes nothing
   bool stale = false;             ///< ignored because it answers a command of an earlier version
-  bool abandons_pending = false;  ///< commands issued before and not yet performed are dropped
+  bool abandons_pending = false;  ///< commands issued before and not yet performed are dropped: always, but for an overlay
   bool overlay = false;           ///< commands come before those that are pending
   int row = -1;                   ///< of the table
 };
@@ -196,7 +196,6 @@ struct Transition {
   Guard guard;
   State to;
   std::vector<Step> commands;
-  bool abandons = false;   ///< drops the commands that were issued before
   bool any_state = false;  ///< generated for many states from one rule
   bool overlay = false;    ///< commands issued before stay valid, and these come before them
 };

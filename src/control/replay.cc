@@ -18,7 +18,7 @@ std::string why(const JournalEntry& entry, const Decision& decision) {
   const Transition& row = transition_table().at(static_cast<std::size_t>(decision.row));
   text += fmt::format(": rule {}", row.rule);
   if (row.guard != Guard::kAlways) text += fmt::format(", because of {}", codec::enum_text(row.guard));
-  if (row.abandons) text += "; what was ordered before is dropped";
+  if (row.any_state && !row.overlay) text += "; what was ordered before is dropped";
   return text;
 }
 

@@ -108,7 +108,8 @@ std::vector<Transition> build_table() {
 
       {"40", S::kChangelog, E::kGatePassed, G::kPlannedRepair, S::kFinalPreflight, {C::kReportAttempt, C::kCheckFinal}},
       {"40", S::kChangelog, E::kGatePassed, G::kAlways, S::kFinalPreflight, {C::kCheckFinal}},
-      {"41", S::kChangelog, E::kMainAdvanced, G::kAlways, S::kChangelog, {C::kAppendChangelog}},
+      // Row 41 of the contract needs no row here: append-changelog reads main anew whenever it is performed, and what moved
+      // after that is seen by check-final (45).
       {"42", S::kChangelog, E::kGateFailed, G::kAlways, S::kDiagnosing, {C::kDiagnose}},
       {"43", S::kFinalPreflight, E::kGatePassed, G::kAlways, S::kFinalGate, {C::kCheckCapacity}},
       {"44", S::kFinalPreflight, E::kGateFailed, G::kAlways, S::kStopping, cleanup()},
@@ -152,10 +153,10 @@ std::vector<Transition> build_table() {
   table.insert(table.end(), third.begin(), third.end());
 
   const auto any = [&](const char* rule, S from, E on, S to, std::vector<Step> steps) {
-    table.push_back({rule, from, on, G::kAlways, to, std::move(steps), true, true});
+    table.push_back({rule, from, on, G::kAlways, to, std::move(steps), true});
   };
   const auto overlay = [&](const char* rule, S from, E on, std::vector<Step> steps) {
-    table.push_back({rule, from, on, G::kAlways, from, std::move(steps), false, true, true});
+    table.push_back({rule, from, on, G::kAlways, from, std::move(steps), true, true});
   };
   for (const S state : kLiveWithRequest) {
     any("66", state, E::kRequestClosedBy, S::kStopping, cleanup());

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kReaction = 120;  ///< seconds until a stop must have been seen, with polls every 30
 
-const io::ChangeRequest* request_of(const Outside& outside) { return outside.requests().empty() ? nullptr : &outside.requests().front(); }
+const io::ChangeRequest* request_of(const Outside& outside) { return outside.our_request(); }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -68,9 +68,10 @@ void Checker::check_comment(const Mutation& m) {
       demand(9, run.state == RunState::kSuccess && !run.gate_only, fmt::format("attempt {} is published as passed, and its run {} is not", number, run.id));
       if (attempt->final) {
         // New 113.7 against 100, from the stored values, not from the printed ones.
-        const bool ascii = last_->policy == "2026-10";
-        const char* wanted[] = {"+13.7%", ascii ? "-8.7%" : "−8.7%", ascii ? "-12.9%" : "−12.9%"};
-        for (const char* text : wanted) demand(18, has(m.text, text), fmt::format("the final report does not show {}", text));
+        const std::string minus = has(m.text, "−") ? "−" : "-";  // as the policy writes it
+        for (const std::string& text : {std::string("+13.7%"), minus + "8.7%", minus + "12.9%"}) {
+          demand(18, has(m.text, text), fmt::format("the final report does not show {}", text));
+        }
       }
     }
   }
@@ -119,6 +120,13 @@ void Checker::mutation(const Mutation& m) {
                            });
     demand(2, frozen_ && intent && age <= 120 + 3,
            fmt::format("{} {} with frozen baseline {}, intent {}, capacity {} s old", m.kind, m.key, frozen_, intent, age));
+    const bool final = m.text == "final";
+    if (m.kind == "dispatch" && last_) {
+      demand(2, last_->state == (final ? State::kFinalDispatching : State::kSmokeDispatching),
+             fmt::format("{} {} while the candidate stands in {}", m.kind, m.key, codec::enum_text(last_->state)));
+      demand(26, !final || std::ranges::any_of(request->labels, [](const std::string& label) { return label.starts_with("full-sweep"); }),
+             "the final sweep is dispatched without its label");
+    }
     if (outside_.closed_at_point() != 0) {
       demand(13, outside_.closed_at_point() >= outside_.last_read_point(), fmt::format("{} {} after a person closed the request", m.kind, m.key));
     }
@@ -201,11 +209,11 @@ void Checker::taken(const steward::Taken& t) {
   if (t.event.kind == EventKind::kCapacityPassed) capacity_taken_at_ = outside_.points();
   if (after.state == State::kClaimed) {
     std::int64_t owners = 0;
-    (void)database_->query("SELECT count(*) FROM steward_claim", {}, [&](const store::Row& row) {
+    (void)database_->query("SELECT count(*) FROM steward_claim WHERE candidate = ?1", {after.id}, [&](const store::Row& row) {
       owners = row.whole(0);
       return Status();
     });
-    demand(1, owners == 1, "one family, and not one claim");
+    demand(1, owners == 1, "a session, and the family is not claimed by it");
   }
   if (after.state == State::kValidated && t.before.state != State::kValidated) {
     const bool proof = after.proof.has_value() && after.proof->run >= 1 && after.proof->run <= static_cast<std::int64_t>(outside_.runs().size());
@@ -245,17 +253,17 @@ void Checker::taken(const steward::Taken& t) {
 void Checker::between() {
   const io::ChangeRequest* request = request_of(outside_);
   if (request == nullptr || !last_) return;
-  demand(
-      7,
-      request->state != io::ChangeRequestState::kReady || control::terminal(last_->state) || last_->state == State::kReadying || control::ending(last_->state),
-      "ready for review before it is validated");
+  demand(7,
+         request->state != io::ChangeRequestState::kReady || outside_.ready_by_person() || control::terminal(last_->state) ||
+             last_->state == State::kReadying || control::ending(last_->state),
+         "ready for review before it is validated");
 }
 
 void Checker::at_the_end() {
   if (!last_) return;
   demand(25, control::terminal(last_->state), "it never ended: " + codec::enum_text(last_->state));
   std::int64_t claims = 0;
-  (void)database_->query("SELECT count(*) FROM steward_claim", {}, [&](const store::Row& row) {
+  (void)database_->query("SELECT count(*) FROM steward_claim WHERE candidate = ?1", {last_->id}, [&](const store::Row& row) {
     claims = row.whole(0);
     return Status();
   });

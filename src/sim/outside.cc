@@ -36,8 +36,8 @@ constexpr const char* kMaster = R"(:
       - { tp: 2, ep: 1, conc-start: 4, conc-end: 16 }
 )";
 constexpr const char* kScript = "python3 -m sglang.launch_server --model-path \"$MODEL\" --fixed-0 > server.log 2>&1 &\n";
+constexpr const char* kTheirBranch = "by-hand";
 constexpr const char* kFirstEntry = "- config-keys:\n    - first\n  description:\n    - \"First\"\n  pr-link: x\n";
-constexpr std::int64_t kRunSeconds = 900, kQueueSeconds = 60;
 
 /// Commits by their content: the same in every world, so that what was read of one is known in all.
 std::map<std::string, Commit>& commits() {
@@ -100,7 +100,7 @@ void Outside::mix(const std::string& text) {
 
 Outside::Outside(const Scenario& scenario, Planted planted, std::int64_t variant)
     : scenario_(scenario), planted_(planted), recipe_(variant == 0 ? std::string(kRecipe) : fmt::format("{}-{}", kRecipe, variant)) {
-  for (const Fault& fault : scenario.faults) faults_.emplace(fault.at, fault.kind);
+  struck_.resize(scenario.faults.size());
   first_main_ = branches_["main"] =
       store({"",
              "",
@@ -183,20 +183,51 @@ void Outside::end_run(Run& run) {
   }
 }
 
-void Outside::move_main(bool recipe) {
+void Outside::move_main(const std::string& what, const std::string& by) {
   const Commit& main = commit_at(branches_["main"]);
   Commit next{branches_["main"], "", main.files};
   next.files[kChangelog] += fmt::format("\n- config-keys:\n    - another\n  description:\n    - \"Another {}\"\n  pr-link: y\n", ++main_moves_);
-  if (recipe) {
-    std::string& master = next.files["configs/nvidia-master.yaml"];
-    const auto at = master.find("v0.5.14");
-    if (at != std::string::npos) master.replace(at, 7, "v0.5.18");
-  }
+  std::string& master = next.files["configs/nvidia-master.yaml"];
+  const auto at = what.empty() ? std::string::npos : master.find(what);
+  if (at != std::string::npos) master.replace(at, what.size(), by);
   branches_["main"] = store(std::move(next));
 }
 
 bool Outside::handles(FaultKind kind) const {
-  return kind == FaultKind::kOtherSteward || kind == FaultKind::kOperatorStops || kind == FaultKind::kImageNewer || kind == FaultKind::kDelivery;
+  return kind == FaultKind::kOtherSteward || kind == FaultKind::kOperatorStops || kind == FaultKind::kImageNewer || kind == FaultKind::kDelivery ||
+         kind == FaultKind::kOtherClaims || kind == FaultKind::kImageGoneTold;
+}
+
+io::ChangeRequest* Outside::own_request() {
+  const auto found = std::ranges::find_if(requests_, [](const io::ChangeRequest& request) { return request.branch != kTheirBranch; });
+  return found == requests_.end() ? nullptr : &*found;
+}
+
+const io::ChangeRequest* Outside::our_request() const { return const_cast<Outside*>(this)->own_request(); }
+
+bool Outside::due(std::size_t fault, bool between) const {
+  const Fault& f = scenario_.faults[fault];
+  if (struck_[fault]) return false;
+  if (!f.in) return !between && f.at == points_;
+  return *f.in == state_ && (between ? f.at == 0 : f.at > 0 && f.at == calls_in_[static_cast<std::size_t>(state_)]);
+}
+
+Outside::Between Outside::between_steps() {
+  Between result;
+  for (std::size_t i = 0; i < struck_.size(); ++i) {
+    if (!due(i, true)) continue;
+    struck_[i] = true;
+    const FaultKind kind = scenario_.faults[i].kind;
+    mix(static_cast<std::uint64_t>(kind) + 104'729u * static_cast<std::uint64_t>(points_));
+    if (human(kind)) {
+      strike(kind);
+    } else if (kind == FaultKind::kBreak) {
+      result.defect = true;
+    } else if (kind == FaultKind::kCrashBefore || kind == FaultKind::kCrashAfter) {
+      result.crash = true;
+    }
+  }
+  return result;
 }
 
 void Outside::strike(FaultKind kind) {
@@ -204,7 +235,7 @@ void Outside::strike(FaultKind kind) {
     if (on_fault) on_fault(kind);
     return;
   }
-  io::ChangeRequest* request = requests_.empty() ? nullptr : &requests_.back();
+  io::ChangeRequest* request = own_request();
   const bool open = request != nullptr && (request->state == io::ChangeRequestState::kDraft || request->state == io::ChangeRequestState::kReady);
   switch (kind) {
     case FaultKind::kPersonCloses:
@@ -241,11 +272,35 @@ void Outside::strike(FaultKind kind) {
       break;
     }
     case FaultKind::kMainMoves:
-      move_main(false);
+      move_main();
       break;
     case FaultKind::kMainMovesRecipe:
-      move_main(true);
+      move_main("v0.5.14", "v0.5.18");
       break;
+    case FaultKind::kMainTakesImage:
+      move_main("v0.5.14", "v0.5.19");
+      break;
+    case FaultKind::kMainDropsRecipe:
+      move_main(recipe_, "another-recipe");
+      break;
+    case FaultKind::kMainDropsPoint:
+      move_main("conc-end: 16", "conc-end: 8");
+      break;
+    case FaultKind::kPersonMarksReady:
+      if (!open) break;
+      request->state = io::ChangeRequestState::kReady;
+      ready_by_person_ = true;
+      break;
+    case FaultKind::kOtherRequest: {
+      if (std::ranges::find(requests_, kTheirBranch, &io::ChangeRequest::branch) != requests_.end()) break;
+      io::ChangeRequest theirs;
+      theirs.number = static_cast<std::int64_t>(requests_.size()) + 1;
+      theirs.title = "Move " + recipe_ + " by hand";
+      theirs.author = "somebody";
+      theirs.branch = kTheirBranch;
+      requests_.push_back(std::move(theirs));
+      break;
+    }
     case FaultKind::kClockForward:
       now_s_ += 3600;
       break;
@@ -262,7 +317,7 @@ void Outside::strike(FaultKind kind) {
       lose_next_ = true;
       break;
     case FaultKind::kLabelIgnored:
-      ignore_label_ = true;
+      ++ignored_labels_;
       break;
     case FaultKind::kConflicted:
       conflicted_ = true;
@@ -301,10 +356,17 @@ Result<T> Outside::call(const Mutation* mutation, const Work& work) {
   ++points_;
   advance(1);
   settle();
+  ++calls_in_[static_cast<std::size_t>(state_)];
   bool after = false, lose = false, disturbed = false;
-  const auto [from, to] = faults_.equal_range(points_);
-  for (auto it = from; it != to; ++it) {
-    const FaultKind kind = it->second;
+  // What strikes may move the candidate on: which faults are due is known before.
+  std::array<std::size_t, 16> now{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < struck_.size() && count < now.size(); ++i) {
+    if (due(i, false)) now[count++] = i;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const FaultKind kind = scenario_.faults[now[i]].kind;
+    struck_[now[i]] = true;
     mix(static_cast<std::uint64_t>(kind) + 7919u * static_cast<std::uint64_t>(points_));
     if (human(kind)) {
       // What another steward does in the middle of this call makes this one the effect that was under way.
@@ -354,6 +416,9 @@ Result<std::string> Outside::read(const std::string& commit, const std::string& 
 Result<std::string> Outside::commit(const io::CommitRequest& request) {
   const Mutation mutation{"commit", request.branch, request.message, 0};
   return call<std::string>(&mutation, [&]() -> Result<std::string> {
+    for (const auto& [path, bytes] : request.files) {
+      if (bytes.find('\0') != std::string::npos) return bad_input("the forge takes no text with a NUL in it: " + path);
+    }
     Commit made{request.parent, request.onto, commit_at(request.onto.empty() ? request.parent : request.onto).files};
     for (const auto& [path, bytes] : request.files) made.files[path] = bytes;
     if (branches_.contains("taken") && !branches_.contains(request.branch)) branches_[request.branch] = branches_["taken"];
@@ -481,8 +546,8 @@ Run& Outside::make_run(const io::SweepRequest& request) {
   run.fate = attempts_made_ < scenario_.fates.size() ? scenario_.fates[attempts_made_] : Fate::kPass;
   ++attempts_made_;
   run.made_at = mono_s_;
-  run.starts_at = mono_s_ + kQueueSeconds;
-  run.ends_at = run.starts_at + kRunSeconds;
+  run.starts_at = mono_s_ + scenario_.queue_seconds;
+  run.ends_at = run.starts_at + scenario_.run_seconds;
   runs_.push_back(std::move(run));
   return runs_.back();
 }
@@ -501,9 +566,12 @@ Result<RunId> Outside::dispatch(const io::SweepRequest& request) {
       return RunId{};
     }
     const bool final = request.purpose == "final";
-    if (final && std::exchange(ignore_label_, false)) return not_found("no run appeared for the label");
+    if (final && ignored_labels_ > 0) {
+      --ignored_labels_;
+      return not_found("no run appeared for the label");
+    }
     if (final && std::exchange(conflicted_, false)) {
-      move_main(false);
+      move_main();
       return conflict("the request conflicts with main");
     }
     Run& run = make_run(request);
@@ -576,7 +644,7 @@ Result<io::RunStatus> Outside::wait(RunId id, std::stop_token) {
     if (!known_run(id)) return not_found(fmt::format("no run {}", id.value));
     Run& run = run_at(id);
     if (!io::terminal(run.state)) {
-      advance(kRunSeconds);
+      advance(scenario_.run_seconds);
       if (run.cancelled_at != 0) {
         run.state = RunState::kCancelled;
         run.cancelled_by_us = true;
@@ -602,8 +670,8 @@ Result<io::RunStatus> Outside::rerun(RunId id, std::int64_t expected, bool) {
     run.cancelled_at = 0;
     run.fate = attempts_made_ < scenario_.fates.size() ? scenario_.fates[attempts_made_] : Fate::kPass;
     ++attempts_made_;
-    run.starts_at = mono_s_ + kQueueSeconds;
-    run.ends_at = run.starts_at + kRunSeconds;
+    run.starts_at = mono_s_ + scenario_.queue_seconds;
+    run.ends_at = run.starts_at + scenario_.run_seconds;
     return status_of(run);
   });
 }
@@ -725,6 +793,9 @@ Result<std::optional<io::Proposal>> Outside::propose(const io::Briefing& briefin
         proposal.verdict = model::Outcome::kUncertain;
         return std::optional<io::Proposal>(proposal);
       case PlannerMood::kEmptyEdit:
+        return std::optional<io::Proposal>(proposal);
+      case PlannerMood::kUnusable:
+        for (auto& [path, text] : proposal.files) text += std::string("\0", 1);
         return std::optional<io::Proposal>(proposal);
       case PlannerMood::kBreaks:
         return internal_error("the planner is broken");

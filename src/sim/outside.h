@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -71,16 +72,25 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
 
   /// Called before every mutation of the steward takes effect.
   std::function<void(const Mutation&)> on_mutation;
-  /// Called when kOtherSteward, kOperatorStops, kImageNewer or kDelivery strikes.
+  /// Called when something strikes that is not of this class: `handles`.
   std::function<void(FaultKind)> on_fault;
   [[nodiscard]] bool handles(FaultKind kind) const;
 
+  /// Where the candidate stands now: faults may be placed by state.
+  void stands_in(control::State state) { state_ = state; }
+  /// What is placed between two steps of this state strikes; the process and the next command are the caller's.
+  struct Between {
+    bool crash = false, defect = false;
+  };
+  Between between_steps();
+
   // What checkers read.
+  /// The request of the candidate; null while there is none.
+  [[nodiscard]] const io::ChangeRequest* our_request() const;
   [[nodiscard]] std::int64_t now_s() const { return now_s_; }
   [[nodiscard]] std::int64_t mono_s() const { return mono_s_; }
   [[nodiscard]] std::int64_t points() const { return points_; }
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  [[nodiscard]] const std::vector<io::ChangeRequest>& requests() const { return requests_; }
   [[nodiscard]] const std::map<std::string, std::string>& branches() const { return branches_; }
   [[nodiscard]] const std::map<std::string, io::Comment>& all_comments() const { return comments_; }
   [[nodiscard]] const Commit& commit_at(const std::string& id) const;
@@ -93,6 +103,7 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
   [[nodiscard]] std::int64_t handed_off_at_point() const { return handed_off_at_point_; }
   [[nodiscard]] std::int64_t last_read_point() const { return last_read_; }
   [[nodiscard]] bool foreign_push() const { return foreign_push_; }
+  [[nodiscard]] bool ready_by_person() const { return ready_by_person_; }
   [[nodiscard]] bool listing_partial() const { return listing_partial_; }
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
   void mix(std::uint64_t value) { hash_ = (hash_ ^ value) * 0x100000001B3u; }
@@ -153,12 +164,18 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
   [[nodiscard]] io::RunStatus status_of(const Run& run) const;
   Run& make_run(const io::SweepRequest& request);
   std::string store(Commit commit);
-  void move_main(bool recipe);
+  /// Main gets another changelog entry, and its master file the replacement of a text.
+  void move_main(const std::string& what = {}, const std::string& by = {});
+  io::ChangeRequest* own_request();
+  /// Whether the fault strikes at the present call, or, with `between`, between two steps.
+  [[nodiscard]] bool due(std::size_t fault, bool between) const;
 
   const Scenario& scenario_;
   Planted planted_;
   std::string recipe_, first_main_;
-  std::multimap<std::int64_t, FaultKind> faults_;
+  std::vector<bool> struck_;  ///< of the scenario's faults
+  control::State state_ = control::State::kDiscovered;
+  std::array<std::int64_t, static_cast<std::size_t>(control::State::kHandedOff) + 1> calls_in_{};
   mutable std::int64_t now_s_ = 1'790'000'000, mono_s_ = 1000;
   std::int64_t points_ = 0, last_read_ = -10;
   std::map<std::string, std::string> branches_;
@@ -170,8 +187,9 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
   std::int64_t capacity_checks_ = 0, capacity_bound_ = 0, capacity_passed_at_ = 0, baseline_reads_ = 0, main_moves_ = 0, failures_ = 0, lost_comments_ = 0;
   std::int64_t closed_at_point_ = 0, closed_at_s_ = 0, handed_off_at_point_ = 0;
   std::size_t attempts_made_ = 0;
-  bool image_gone_ = false, double_next_ = false, lose_next_ = false, ignore_label_ = false, conflicted_ = false, cancel_pending_ = false,
-       listing_partial_ = false, foreign_push_ = false;
+  bool image_gone_ = false, double_next_ = false, lose_next_ = false, conflicted_ = false, cancel_pending_ = false, listing_partial_ = false,
+       foreign_push_ = false, ready_by_person_ = false;
+  int ignored_labels_ = 0;
   int partial_left_ = 0;
   std::uint64_t hash_ = 0xCBF29CE484222325u;
 };

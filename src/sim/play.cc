@@ -74,14 +74,15 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
     return played;
   }
   Checker checker(outside, **db);
+  const bool keep_world = options.keep_world || !options.policy_text.empty();
   outside.on_mutation = [&](const Mutation& m) {
     checker.mutation(m);
-    if (!options.policy_text.empty()) played.mutations.emplace_back(m.kind, m.key);
+    if (keep_world) played.mutations.emplace_back(m.kind, m.key);
   };
   const OtherPolicy other_policy(options.policy_text);
   if (!options.policy_text.empty()) catalogues_.policies.clear();
   std::string id;
-  std::int64_t deliveries = 0;
+  std::int64_t deliveries = 0, defects = 0;
   bool ended = false;
 
   const auto world = [&](int which) {
@@ -100,8 +101,19 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
     w.catalogues = &catalogues_;
     w.table = options.table;
     if (options.capacity_never_stale) w.capacity_fresh_s = 1'000'000;
+    w.defect = [&](const control::Command& command) -> Status {
+      if (defects == 0) return {};
+      --defects;
+      return internal_error("a defect in " + codec::enum_text(command.kind));
+    };
     w.observer = [&](const steward::Taken& t) {
       checker.taken(t);
+      outside.stands_in(t.decision.candidate.state);
+      if (options.trace) {
+        options.trace(fmt::format("{:>6} s call {:>4}: {} + {} {}{} → {}{}", outside.mono_s() - 1000, outside.points(), codec::enum_text(t.before.state),
+                                  codec::enum_text(t.event.kind), t.event.reason, t.event.detail.empty() ? "" : " (" + t.event.detail + ")",
+                                  codec::enum_text(t.decision.candidate.state), t.decision.ignored ? ", ignored" : ""));
+      }
       outside.mix(codec::enum_text(t.event.kind));
       outside.mix(static_cast<std::uint64_t>(t.decision.row + 1));
     };
@@ -117,6 +129,13 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
         break;
       case FaultKind::kImageNewer:
         (void)other->deliver("newer", id, {.kind = control::EventKind::kImageNewer, .detail = "lmsysorg/sglang:v0.5.20-cu130"});
+        break;
+      case FaultKind::kImageGoneTold:
+        (void)other->deliver("gone", id, {.kind = control::EventKind::kImageGone, .detail = "the registry no longer has the image"});
+        break;
+      case FaultKind::kOtherClaims:
+        (void)(*db)->execute("INSERT OR IGNORE INTO steward_claim (family, candidate, since) VALUES (?1, 'another', '')",
+                             {"configs/nvidia-master.yaml\n" + outside.recipe()});
         break;
       case FaultKind::kDelivery:
         // Forged, repeated, out of order: a close that did not happen, a run that did not end.
@@ -169,10 +188,14 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
           played.violation = Violation{25, "no end after so many steps"};
           break;
         }
+        const Outside::Between between = outside.between_steps();
+        if (between.crash) throw Crash{};
+        if (between.defect) defects = steward::kInternalTries;
         auto stepped = first.step(id, {});
         checker.between();
         if (checker.violation()) break;
         if (!stepped) {
+          if (options.trace) options.trace("  error: " + stepped.error().message);
           const ErrorClass cls = stepped.error().cls;
           if (stepped.error().message.find("nothing to do") != std::string::npos) played.violation = Violation{25, stepped.error().message};
           if (played.violation || cls == ErrorClass::kConflict) break;  // another steward has it: this one ends
@@ -200,6 +223,7 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
       inside_other = false;
     }
     other = nullptr;
+    if (options.trace) options.trace(fmt::format("life {} ends{}", played.lives, crashed ? " in a crash" : ""));
     if (played.violation) break;
     if (!ended) {
       if (crashed && id.empty()) {
@@ -229,10 +253,10 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
     auto record = reader.find(id);
     if (record) played.candidate = *record;
   }
-  if (!options.policy_text.empty()) {
-    catalogues_.policies.clear();
+  if (!options.policy_text.empty()) catalogues_.policies.clear();
+  if (keep_world) {
     for (const auto& [key, comment] : outside.all_comments()) played.comments[key.substr(key.find('/') + 1)] = comment.body;
-    if (!outside.requests().empty()) played.body = outside.requests()[0].body;
+    if (outside.our_request() != nullptr) played.body = outside.our_request()->body;
     played.runs = outside.runs();
     for (const auto& [name, head] : outside.branches()) played.branches.insert(name);
     played.capacity_bound = outside.capacity_bound();
@@ -338,6 +362,10 @@ Scenario shrink(Player& player, Scenario scenario, const PlayOptions& options, i
         if (i < s.full_at.size()) s.full_at.erase(s.full_at.begin() + static_cast<std::ptrdiff_t>(i));
       });
     }
+    attempt([](Scenario& s) {
+      s.queue_seconds = Scenario{}.queue_seconds;
+      s.run_seconds = Scenario{}.run_seconds;
+    });
     attempt([](Scenario& s) { s.siblings = false; });
     attempt([](Scenario& s) { s.checkpointed = false; });
     attempt([](Scenario& s) { s.planner = PlannerMood::kFixes; });

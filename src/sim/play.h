@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,9 @@ struct PlayOptions {
   bool capacity_never_stale = false;
   std::int64_t steps_max = 1500;
   std::string policy_text;  ///< instead of the profile's file; empty: the shipped one
+  bool keep_world = false;  ///< `Played` gets what the world looks like at the end; so it does with a policy text
+  /// Told what happens, a line each: events, errors, faults, the ends of lives. Empty: nobody listens.
+  std::function<void(const std::string&)> trace;
 };
 
 struct Played {

@@ -2,10 +2,12 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "control/candidate.h"
 
 namespace pawl::sim {
 
@@ -27,13 +29,13 @@ enum class Fate {
 BOOST_DESCRIBE_ENUM(Fate, kPass, kOwnFailure, kSameFailure, kInfrastructure, kPreempted, kFailFast, kDeadline, kMissingRow, kWrongImage, kEvalFails, kExpired,
                     kVanished)
 
-enum class PlannerMood { kFixes, kKnowsNothing, kOutOfScope, kIncompatible, kNotReady, kUncertain, kEmptyEdit, kBreaks };
-BOOST_DESCRIBE_ENUM(PlannerMood, kFixes, kKnowsNothing, kOutOfScope, kIncompatible, kNotReady, kUncertain, kEmptyEdit, kBreaks)
+enum class PlannerMood { kFixes, kKnowsNothing, kOutOfScope, kIncompatible, kNotReady, kUncertain, kEmptyEdit, kUnusable, kBreaks };
+BOOST_DESCRIBE_ENUM(PlannerMood, kFixes, kKnowsNothing, kOutOfScope, kIncompatible, kNotReady, kUncertain, kEmptyEdit, kUnusable, kBreaks)
 
 enum class BaselineMood { kThere, kMissing, kOtherScale, kGoneLater };
 BOOST_DESCRIBE_ENUM(BaselineMood, kThere, kMissing, kOtherScale, kGoneLater)
 
-/// Something that happens at one call of the steward to the outside.
+/// Something that happens at one call of the steward to the outside, or between two of its steps.
 enum class FaultKind {
   kCrashBefore,  ///< the process ends before the call had its effect
   kCrashAfter,   ///< the process ends after it, before the answer is stored
@@ -62,33 +64,45 @@ enum class FaultKind {
   kListingPartial,
   kOtherSteward,  ///< another steward works on the same database, in the middle of this one's call
   kDelivery,      ///< deliveries of a forge: forged, repeated, out of order
-  kOtherBranch    ///< the branch exists and is somebody else's
+  kOtherBranch,   ///< the branch exists and is somebody else's
+  kOtherRequest,  ///< somebody else opens a request that moves the recipe
+  kOtherClaims,   ///< another candidate claims the recipe
+  kPersonMarksReady,
+  kMainTakesImage,   ///< main moves the recipe to the new image itself
+  kMainDropsRecipe,  ///< the recipe is gone from main
+  kMainDropsPoint,   ///< main no longer has one of the points of the baseline
+  kImageGoneTold     ///< who watches the registry says that the image is gone
 };
 BOOST_DESCRIBE_ENUM(FaultKind, kCrashBefore, kCrashAfter, kLoseReply, kRefuse, kBreak, kPersonCloses, kPersonHandsOff, kPersonMerges, kPersonPushes,
                     kPersonReopens, kPersonTakesRequest, kOperatorStops, kMainMoves, kMainMovesRecipe, kClockForward, kClockBack, kImageGone, kImageNewer,
-                    kRunDoubles, kRunGetsLost, kLabelIgnored, kConflicted, kLateRun, kCancelPending, kListingPartial, kOtherSteward, kDelivery, kOtherBranch)
+                    kRunDoubles, kRunGetsLost, kLabelIgnored, kConflicted, kLateRun, kCancelPending, kListingPartial, kOtherSteward, kDelivery, kOtherBranch,
+                    kOtherRequest, kOtherClaims, kPersonMarksReady, kMainTakesImage, kMainDropsRecipe, kMainDropsPoint, kImageGoneTold)
 
 struct Fault {
-  std::int64_t at = 0;  ///< number of the call, from 1
+  std::int64_t at = 0;  ///< number of the call, from 1; 0: between two steps (only with `in`)
   FaultKind kind = FaultKind::kCrashBefore;
+  /// Counts only the calls that are made while the candidate stands in this state; absent: all of them.
+  std::optional<control::State> in = std::nullopt;
 };
-BOOST_DESCRIBE_STRUCT(Fault, (), (at, kind))
+BOOST_DESCRIBE_STRUCT(Fault, (), (at, kind, in))
 
 /// One schedule: what the world does, and what goes wrong when. The same scenario always gives the same history.
 struct Scenario {
-  std::string schema = "pawl.sim-scenario/1";
+  std::string schema = "pawl.sim-scenario/2";
   std::int64_t seed = 0;
   std::string policy = "2026-10";
   bool runs_by_itself = true;  ///< runs go on while nobody waits, so sessions park
   bool siblings = false;       ///< a label makes a second run that only a gate sees
   bool checkpointed = false;
+  std::int64_t queue_seconds = 60, run_seconds = 900;
   std::vector<Fate> fates;            ///< of the first run attempts; later ones pass
   std::vector<std::int64_t> full_at;  ///< capacity checks (counted from 1) that find no room
   PlannerMood planner = PlannerMood::kFixes;
   BaselineMood baseline = BaselineMood::kThere;
   std::vector<Fault> faults;
 };
-BOOST_DESCRIBE_STRUCT(Scenario, (), (schema, seed, policy, runs_by_itself, siblings, checkpointed, fates, full_at, planner, baseline, faults))
+BOOST_DESCRIBE_STRUCT(Scenario, (),
+                      (schema, seed, policy, runs_by_itself, siblings, checkpointed, queue_seconds, run_seconds, fates, full_at, planner, baseline, faults))
 
 /// The scenario of a seed.
 [[nodiscard]] Scenario scenario_of(std::int64_t seed);

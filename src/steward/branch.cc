@@ -44,7 +44,7 @@ Result<std::string> Performer::push(const Candidate& c, const control::Command& 
                                      {c.id, command.version, codec::write_json(codec::to_json(request), codec::JsonForm::kCompactUtf8), base}));
     intent = Intent{command.version, request, base};
   }
-  if (c.cr != 0) PAWL_TRY(guard(c));
+  PAWL_TRY(guard(c));
   return world_.forge.commit(intent->request);
 }
 
@@ -66,7 +66,7 @@ Result<Answer> Performer::commit_repair(const Candidate& c, const control::Comma
                       .author = kCommitAuthor,
                       .time = c.created},
                      c.base);
-  if (!commit && commit.error().cls == ErrorClass::kConflict && !interrupted_)
+  if (!commit && commit.error().cls == ErrorClass::kConflict && !disturbed())
     return Answer{Event{.kind = EventKind::kHeadMoved, .detail = commit.error().message}};
   if (!commit && commit.error().cls == ErrorClass::kInvalid)
     return refused(EventKind::kPlanRefused, Outcome::kUncertain, "unusable-edit", commit.error().message);
@@ -78,7 +78,7 @@ Result<Answer> Performer::commit_repair(const Candidate& c, const control::Comma
 Result<Answer> Performer::append_changelog(const Candidate& c, const control::Command& command) {
   PAWL_ASSIGN(const std::optional<Intent> intent, push_intent(c.id));
   const auto pushed = [&](Result<std::string> commit, const std::string& base) -> Result<Answer> {
-    if (!commit && commit.error().cls == ErrorClass::kConflict && !interrupted_)
+    if (!commit && commit.error().cls == ErrorClass::kConflict && !disturbed())
       return Answer{Event{.kind = EventKind::kHeadMoved, .detail = commit.error().message}};
     if (!commit) return std::move(commit).error();
     world_.progress.report({"changelog", fmt::format("one entry appended, commit {}", commit->substr(0, 12))});

@@ -88,13 +88,13 @@ Result<Answer> Performer::delete_branch(const Candidate& c) {
     // A push of ours may have been made and never recorded: its intent was.
     PAWL_ASSIGN(const std::optional<Intent> intent, push_intent(c.id));
     if (!intent) return kept("not-ours", "somebody else moved it");
-    if (c.cr != 0) PAWL_TRY(guard(c));
+    PAWL_TRY(guard(c));
     auto proven = *at == intent->request.parent ? Result<std::string>(*at) : world_.forge.commit(intent->request);
     if (!proven && proven.error().cls == ErrorClass::kConflict) return kept("not-ours", "somebody else moved it");
     if (!proven) return std::move(proven).error();
     ours = *proven;
   }
-  if (c.cr != 0) PAWL_TRY(guard(c));
+  PAWL_TRY(guard(c));
   PAWL_ASSIGN(const bool gone, world_.forge.delete_branch(c.branch, ours));
   if (!gone) return kept("not-ours", "somebody else moved it");
   world_.progress.report({"cr", c.cr == 0 ? fmt::format("branch {} deleted", c.branch) : fmt::format("change request {} closed, branch deleted", c.cr)});
@@ -116,14 +116,20 @@ Result<Answer> Performer::collect_runs(const Candidate& c) {
 Result<Answer> Performer::watch_late(const Candidate& c) {
   PAWL_ASSIGN(const std::vector<io::RunStatus> owned, owned_runs(c));
   Event late{.kind = EventKind::kLateRun};
-  for (const io::RunStatus& status : owned) {
-    if (std::ranges::find(c.runs, status.id.value) != c.runs.end()) continue;
-    if (!io::terminal(status.state) && c.state == control::State::kClosed) {
-      PAWL_TRY(end_run(c, status.id));
+  bool active = false;
+  for (io::RunStatus status : owned) {
+    const bool known = std::ranges::find(c.runs, status.id.value) != c.runs.end();
+    // One that turned up after the others were cancelled may be listed in the receipt, and goes on all the same.
+    const bool live = !io::terminal(status.state) && c.state == control::State::kClosed;
+    if (live) {
+      PAWL_ASSIGN(status, end_run(c, status.id));
+      active = active || !io::terminal(status.state);
     }
+    if (known && !live) continue;
     late.run = status.id.value;
     late.owned.push_back(owned_run(status));
   }
+  if (active) return Answer{{}, c.rules.cancel_retry_s};
   if (late.owned.empty()) return done();
   return Answer{std::move(late)};
 }

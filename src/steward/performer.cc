@@ -79,6 +79,12 @@ Result<std::optional<Event>> Performer::look(const Candidate& c) {
 Status Performer::guard(const Candidate& c) {
   PAWL_ASSIGN(interrupted_, look(c));
   if (interrupted_) return conflict("a person was faster");
+  taken_over_ = true;
+  PAWL_TRY(world_.database.query("SELECT 1 FROM steward_candidate WHERE id = ?1 AND fence = ?2", {c.id, fence_}, [&](const store::Row&) {
+    taken_over_ = false;
+    return Status();
+  }));
+  if (taken_over_) return conflict(fmt::format("candidate {} was taken over by another steward", c.id), "nothing is lost: that one goes on");
   return {};
 }
 
@@ -88,9 +94,12 @@ Status Performer::comment(const Candidate& c, const std::string& part, const std
   return world_.forge.comment(ChangeRequestId{c.cr}, c.id + "/" + part, kAuthor, body);
 }
 
-Result<Answer> Performer::perform(const Candidate& c, const control::Command& command, std::stop_token stop) {
+Result<Answer> Performer::perform(const Candidate& c, const control::Command& command, std::int64_t fence, std::stop_token stop) {
   const ChangeRequestId request{c.cr};
   interrupted_.reset();
+  fence_ = fence;
+  taken_over_ = false;
+  if (world_.defect) PAWL_TRY(world_.defect(command));
   const auto work = [&]() -> Result<Answer> {
     PAWL_ASSIGN(const Policy* policy, this->policy(c.policy));
     const report::Style& style = policy->style;

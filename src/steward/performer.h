@@ -27,7 +27,8 @@ class Performer {
  public:
   explicit Performer(const StewardWorld& world) : world_(world) {}
 
-  Result<Answer> perform(const control::Candidate& candidate, const control::Command& command, std::stop_token stop);
+  /// `fence`: of the holder on whose behalf it is done; what a former holder has not done yet is not done any more.
+  Result<Answer> perform(const control::Candidate& candidate, const control::Command& command, std::int64_t fence, std::stop_token stop);
   /// What people did to the change request, read now; nothing when all is as we left it.
   Result<std::optional<control::Event>> look(const control::Candidate& candidate);
 
@@ -44,7 +45,8 @@ class Performer {
   Result<std::shared_ptr<CommitCatalogue>> catalogue(const std::string& commit);
 
  private:
-  /// Looks at the request immediately before a mutation; what a person did ends the command.
+  /// Looks at the request and at the fence immediately before a mutation; what a person did, or another holder, ends the
+  /// command.
   Status guard(const control::Candidate& candidate);
   Status comment(const control::Candidate& candidate, const std::string& part, const std::string& body);
   Result<std::string> main_head();
@@ -93,7 +95,10 @@ class Performer {
   const StewardWorld& world_;
   CatalogueCache own_catalogues_;
   std::map<std::string, model::Baseline> baselines_;
+  [[nodiscard]] bool disturbed() const { return interrupted_.has_value() || taken_over_; }
   std::optional<control::Event> interrupted_;  ///< what a person did while a command was performed
+  std::int64_t fence_ = 0;
+  bool taken_over_ = false;  ///< another holder has the candidate
 };
 
 /// The run as the ledger of the candidate keeps it.

@@ -21,6 +21,8 @@ using model::Outcome;
 
 namespace {
 
+constexpr const char* kRecipeGone = "the recipe is gone from the catalogue";
+
 /// Reason code and sentence, when a candidate cannot be compared with this baseline.
 std::optional<std::pair<std::string, std::string>> baseline_problem(const Candidate& c, const std::optional<model::Baseline>& baseline) {
   if (!baseline) return std::pair{std::string("baseline-missing"), fmt::format("no published result of {} covers every point of {}", c.image_old, c.recipe)};
@@ -35,8 +37,7 @@ Result<Answer> Performer::review_overlap(const Candidate& c) {
   PAWL_ASSIGN(const std::string main, main_head());
   PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(main));
   auto matrix = at->matrix(c.recipe);
-  if (!matrix && matrix.error().cls == ErrorClass::kNotFound)
-    return refused(EventKind::kOverlapFound, Outcome::kRetired, "recipe-gone", "the recipe is gone from the catalogue");
+  if (!matrix && matrix.error().cls == ErrorClass::kNotFound) return refused(EventKind::kOverlapFound, Outcome::kRetired, "recipe-gone", kRecipeGone);
   if (!matrix) return std::move(matrix).error();
   if (model::same_image((*matrix)->image, c.image_new)) {
     return refused(EventKind::kOverlapFound, Outcome::kAlreadyUpdated, "pin-is-current", fmt::format("{} is on {} already", c.recipe, c.image_new));
@@ -55,8 +56,10 @@ Result<Answer> Performer::preflight_baseline(const Candidate& c) {
   // Before anything is written anywhere: without a baseline there is nothing to compare with.
   PAWL_ASSIGN(const std::string main, main_head());
   PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(main));
-  PAWL_ASSIGN(const RecipeMatrix* matrix, at->matrix(c.recipe));
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, world_.results.newest(c.recipe, c.image_old, keys_of(matrix->points)));
+  auto matrix = at->matrix(c.recipe);
+  if (!matrix && matrix.error().cls == ErrorClass::kNotFound) return refused(EventKind::kBaselineRefused, Outcome::kRetired, "recipe-gone", kRecipeGone);
+  if (!matrix) return std::move(matrix).error();
+  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, world_.results.newest(c.recipe, c.image_old, keys_of((*matrix)->points)));
   if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
   return happened(EventKind::kBaselineReady);
 }
@@ -80,7 +83,11 @@ Result<Answer> Performer::research(const Candidate& c) {
 Result<Answer> Performer::commit_image(const Candidate& c, const control::Command& command) {
   PAWL_ASSIGN(const std::string main, main_head());
   PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(main));
+  // Main may have moved since research, the recipe with it.
   auto edited = at->with_image(c.recipe, c.image_new);
+  if (!edited && edited.error().cls == ErrorClass::kNotFound) return refused(EventKind::kPlanRefused, Outcome::kRetired, "recipe-gone", kRecipeGone);
+  if (!edited && edited.error().cls == ErrorClass::kConflict)
+    return refused(EventKind::kPlanRefused, Outcome::kAlreadyUpdated, "pin-is-current", edited.error().message);
   if (!edited) return std::move(edited).error();
   const std::string description = changelog::bump_description(c.engine, c.image_old, c.image_new);
   auto commit = push(c, command,
@@ -91,7 +98,7 @@ Result<Answer> Performer::commit_image(const Candidate& c, const control::Comman
                       .author = kCommitAuthor,
                       .time = c.created},
                      main);
-  if (!commit && commit.error().cls == ErrorClass::kConflict && !interrupted_) {
+  if (!commit && commit.error().cls == ErrorClass::kConflict && !disturbed()) {
     return refused(EventKind::kBranchTaken, Outcome::kDuplicate, "branch-taken", fmt::format("the branch {} is somebody else's", c.branch));
   }
   if (!commit) return std::move(commit).error();
@@ -102,6 +109,7 @@ Result<Answer> Performer::commit_image(const Candidate& c, const control::Comman
 
 Result<Answer> Performer::open_request(const Candidate& c) {
   const std::string title = report::request_title(c);
+  PAWL_TRY(guard(c));
   PAWL_ASSIGN(const ChangeRequestId request, world_.forge.open(c.branch, title, report::request_placeholder(c), kAuthor));
   world_.progress.report({"cr", fmt::format("change request {}: {}", request.value, title)});
   return Answer{Event{.kind = EventKind::kCrOpened, .number = request.value}};

@@ -313,7 +313,8 @@ Result<Answer> Performer::judge_run(const Candidate& c, bool final) {
 
 Result<Answer> Performer::diagnose(const Candidate& c) {
   const Attempt& attempt = c.attempts.back();
-  const bool by_run = attempt.status == AttemptStatus::kFailed;
+  // After a run that a gate stopped, the branch is worked on, and what fails then is not that run again.
+  const bool by_run = attempt.status == AttemptStatus::kFailed && !control::gate_failed(c);
   const std::string finding = by_run ? attempt.finding : c.detail;
   world_.progress.report({"diagnose", finding});
   const auto give_up = [&] {

@@ -328,7 +328,7 @@ Result<Steward::Stepped> Steward::step(const std::string& id, std::stop_token st
     }
   }
   if (!due) return Stepped{Progress::kWaiting, next->command.due};
-  auto answer = performer_.perform(held->candidate, next->command, std::move(stop));
+  auto answer = performer_.perform(held->candidate, next->command, held->fence, std::move(stop));
   if (!answer) return trouble(*held, *next, std::move(answer).error());
   if (answer->later_s > 0) {
     PAWL_TRY(world_.database.execute("UPDATE steward_outbox SET due = ?2 WHERE seq = ?1", {next->seq, now_s() + answer->later_s}));

@@ -47,6 +47,7 @@ struct StewardWorld {
   CatalogueCache* catalogues = nullptr;                            ///< shared between stewards of one thread; null: its own
   const std::vector<control::Transition>* table = nullptr;         ///< tests only; null: the shipped machine
   std::function<void(const Taken&)> observer = {};                 ///< tests only
+  std::function<Status(const control::Command&)> defect = {};      ///< tests only: fails a command before it does anything
   std::int64_t capacity_fresh_s = control::kCapacityFreshSeconds;  ///< tests only
 };
 

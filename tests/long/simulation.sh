@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# duration: 2 min; every test of the simulated upgrade loop: schedules, planted faults, swapped steps, policy settings. NOT GREEN YET: it names the open work
+# duration: 4 min; every test of the simulated upgrade loop: schedules, planted faults, swapped steps, policy settings.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake --build build/dev --target sim_test

@@ -16,7 +16,8 @@ using namespace pawl;
 
 int usage() {
   std::cerr << "pawl-sim run FIRST COUNT [FILE]   plays the scenarios of these seeds; FILE: a database on disk instead of in memory\n"
-               "pawl-sim replay SCENARIO.json     plays one scenario and says what it came to\n"
+               "pawl-sim replay SCENARIO.json [--trace|--thread]   plays one scenario and says what it came to; --trace: every event;\n"
+               "                                  --thread: the request and its comments\n"
                "pawl-sim crowd N                  N candidates at once in one database\n";
   return 2;
 }
@@ -78,7 +79,7 @@ int run(std::int64_t first, std::int64_t count, const std::string& file) {
   return broken == 0 ? 0 : 1;
 }
 
-int replay(const std::string& name) {
+int replay(const std::string& name, bool trace, bool thread) {
   std::ifstream in(name);
   std::stringstream text;
   text << in.rdbuf();
@@ -88,7 +89,14 @@ int replay(const std::string& name) {
     return 3;
   }
   sim::Player player;
-  const sim::Played played = player.play(*scenario);
+  sim::PlayOptions options;
+  options.keep_world = thread;
+  if (trace) options.trace = [](const std::string& line) { fmt::print("{}\n", line); };
+  const sim::Played played = player.play(*scenario, options);
+  if (thread) {
+    fmt::print("{}\n", played.body);
+    for (const auto& [key, body] : played.comments) fmt::print("──── {}\n{}\n", key, body);
+  }
   fmt::print("{}\n", describe(played));
   if (!played.violation) return 0;
   fmt::print("invariant {}: {}\n", played.violation->number, played.violation->text);
@@ -100,7 +108,7 @@ int replay(const std::string& name) {
 int main(int argc, char** argv) {
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "run" && argc >= 4) return run(std::atoll(argv[2]), std::atoll(argv[3]), argc > 4 ? argv[4] : "");
-  if (command == "replay" && argc == 3) return replay(argv[2]);
+  if (command == "replay" && argc >= 3) return replay(argv[2], argc > 3 && std::string(argv[3]) == "--trace", argc > 3 && std::string(argv[3]) == "--thread");
   if (command == "crowd" && argc == 3) {
     const sim::Crowd c = sim::crowd(std::atoll(argv[2]));
     fmt::print("{} candidates: {} validated, {} steps in {:.2f} s, {:.0f} steps/s, {} MiB resident, database {} KiB\n", c.candidates, c.validated, c.steps,
