@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/event_shape.h"
 #include "base/result.h"
 #include "codec/json.h"
 #include "workload/workload.h"
@@ -36,6 +37,11 @@ struct EventFacts {
   std::string_view error;  ///< raw JSON of the in-band error; empty without one
   bool last = false;       ///< the protocol's own end: nothing follows and no `[DONE]` is owed
   bool malformed = false;  ///< not a JSON object
+
+  // What makes reading the next one cheap; the back end's own, not touched by clear().
+  EventShape shape;              ///< of events with one choice that says nothing but its text
+  std::int64_t shape_index = 0;  ///< of that choice
+  bool shape_reasoning = false;  ///< its text is reasoning
 
   void clear();
 };

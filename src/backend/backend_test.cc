@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <vector>
+
 #include "backend/stream_reader.h"
 #include "codec/json.h"
 
@@ -157,6 +161,80 @@ TEST(StreamReader, ReadsIncrementalTextOfSglangWhenTold) {
   const std::vector<std::string> events{R"({"text":"ab","meta_info":{"completion_tokens":1}})", R"({"text":"a","meta_info":{"completion_tokens":2}})"};
   EXPECT_TRUE(read("sglang", events).flags.contains("rewrote"));
   EXPECT_FALSE(read("sglang", events, {.text_mode = TextMode::kIncremental}).flags.contains("rewrote"));
+}
+
+/// All that an event says, as text.
+std::string said(const EventFacts& facts) {
+  std::string out = facts.malformed ? "malformed" : "";
+  out += facts.usage ? " usage" : "";
+  for (const ChoiceFacts& choice : facts.choices) {
+    out += " [" + std::to_string(choice.index) + '|' + std::string(choice.text) + '|' + std::string(choice.reasoning) + '|' + std::string(choice.other) + '|' +
+           std::string(choice.finish) + '|' + std::to_string(choice.ids.value_or(-1)) + ']';
+  }
+  return out + (facts.usage_output ? std::to_string(*facts.usage_output) : "") + std::string(facts.error);
+}
+
+TEST(EventShape, WhatWasReadBeforeChangesNothing) {
+  // Every event after every other: those that fit the shape of the one before, and those that nearly do.
+  const std::vector<std::string> events{
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":null})",
+      R"({"id":"b-22","created":1800,"choices":[{"index":0,"text":"a longer one","finish_reason":null}],"usage":null})",
+      R"({"id":"","created":0,"choices":[{"index":0,"text":"x","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":007,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"li\nne","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"bad \x","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"grün","finish_reason":null}],"usage":null})",
+      "{\"id\":\"a-1\",\"created\":17,\"choices\":[{\"index\":0,\"text\":\"\xFFxxxxxxxxx\",\"finish_reason\":null}],\"usage\":null}",
+      "{\"id\":\"a-1\",\"created\":17,\"choices\":[{\"index\":0,\"text\":\"control \x01 xxxxx\",\"finish_reason\":null}],\"usage\":null}",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","finish_reason":"stop"}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":null}x)",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":null)",
+      R"({"id":"a-1","created":17,"choices":[{"index":1,"text":"one","finish_reason":null}],"usage":null})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","finish_reason":null}],"usage":{"completion_tokens":3}})",
+      R"({"id":"a-1","created":17,"choices":[{"index":0,"text":"one","token_ids":[1]}],"usage":null})",
+      R"({"id":"a-1","choices":[{"index":0,"delta":{"content":"one"}}]})",
+      R"({"id":"a-2","choices":[{"index":0,"delta":{"content":"two"}}]})",
+      R"({"id":"a-2","choices":[{"index":0,"delta":{"reasoning":"two"}}]})",
+      R"({"id":"a-2","choices":[{"index":0,"delta":{"reasoning":"three"}}]})",
+      R"({"id":"a-2","choices":[{"index":0,"delta":{"reasoning":"two","reasoning_content":"two"}}]})",
+      R"({"id":"a-2","id":"a-3","created":"yesterday","choices":[{"text":"one","text":"two"}]})",
+      R"({"id":"q","id":"a","created":"never","choices":[{"text":"one","text":"four"}]})",
+      R"({"id":5.5,"created":-1,"choices":[{"text":"one"}]})",
+      R"({"id":6,"created":-1,"choices":[{"text":"one"}]})",
+      R"({"error":"no","choices":[{"text":"one"}]})",
+      "",
+  };
+  for (const char* name : {"openai", "openai-chat", "dynamo", "vllm-chat"}) {
+    const Backend& backend = *find_backend(name);
+    for (const std::string& before : events) {
+      EventFacts used;
+      backend.read(before, used);
+      for (const std::string& event : events) {
+        backend.read(before, used);
+        backend.read(event, used);
+        EventFacts fresh;
+        backend.read(event, fresh);
+        EXPECT_EQ(said(used), said(fresh)) << before << "\n" << event;
+      }
+    }
+  }
+}
+
+TEST(EventShape, TakesTheNextTokenOfAnyRequest) {
+  EventShape shape;
+  std::string_view text;
+  const std::string one = R"({"id":"a","created":17,"choices":[{"text":"x"}]})";
+  EXPECT_FALSE(shape.fits(one, text));
+  const std::string_view all(one);
+  const std::array<std::string_view, 2> own{all.substr(7, 1), all.substr(20, 2)};
+  shape.learn(all, all.substr(all.rfind('x'), 1), own.data(), own.size());
+  EXPECT_TRUE(shape.fits(R"({"id":"another one, much longer","created":1,"choices":[{"text":"and its text"}]})", text));
+  EXPECT_EQ(text, "and its text");
+  EXPECT_FALSE(shape.fits(R"({"id":"a","created":17,"choices":[{"text":"x"}], "usage":1})", text));
+  shape.forget();
+  EXPECT_FALSE(shape.known());
 }
 
 }  // namespace

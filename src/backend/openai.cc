@@ -1,5 +1,7 @@
 #include "backend/openai.h"
 
+#include <array>
+
 #include "backend/internal/body_writer.h"
 #include "backend/internal/facts.h"
 
@@ -171,6 +173,15 @@ void OpenAi::write_body(const workload::Prompt& prompt, const BodyOptions& optio
 }
 
 void OpenAi::read(std::string_view json, EventFacts& facts) const {
+  if (std::string_view text; facts.shape.fits(json, text)) {
+    facts.clear();
+    ChoiceFacts& choice = facts.choices.emplace_back();
+    choice.index = facts.shape_index;
+    (facts.shape_reasoning ? choice.reasoning : choice.text) = text;
+    return;
+  }
+  std::array<std::string_view, 2> own;  // what differs from request to request
+  std::size_t n = 0;
   read_object(json, facts, [&](std::string_view key, JsonScan& scan) {
     if (key == "choices") {
       read_choices(scan, facts);
@@ -179,9 +190,18 @@ void OpenAi::read(std::string_view json, EventFacts& facts) const {
     } else if (key == "error") {
       read_error(scan, facts);
     } else {
-      scan.skip();
+      std::string_view value = scan.skip();
+      if (n == own.size() || (key != "id" && key != "created")) return;
+      if (value.starts_with('"')) value = value.substr(1, value.size() - 2);
+      own[n++] = value;
     }
   });
+  if (facts.malformed || facts.usage || !facts.error.empty() || facts.choices.size() != 1) return;
+  const ChoiceFacts& choice = facts.choices.front();
+  if (!choice.finish.empty() || choice.ids || !choice.other.empty() || choice.text.empty() == choice.reasoning.empty()) return;
+  facts.shape_index = choice.index;
+  facts.shape_reasoning = choice.text.empty();
+  facts.shape.learn(json, facts.shape_reasoning ? choice.reasoning : choice.text, own.data(), n);
 }
 
 }  // namespace pawl::backend

@@ -23,7 +23,7 @@ struct ReadOptions {
 class StreamReader {
  public:
   explicit StreamReader(const Backend& backend, ReadOptions options = {})
-      : backend_(&backend), options_(options), cumulative_(options.text_mode.value_or(backend.text_mode()) == TextMode::kCumulative) {}
+      : backend_(&backend), cumulative_(options.text_mode.value_or(backend.text_mode()) == TextMode::kCumulative), options_(options) {}
 
   /// Takes an event that came complete with a read of native time `at`; the user stamp of that read is `late` later.
   /// `name`: of its `event:` line. `done`: it is the terminal marker. `terminated`: false when the body ended before the
@@ -58,14 +58,14 @@ class StreamReader {
   void keep(const ChoiceFacts& choice, measure::RequestRecord& record) const;
 
   const Backend* backend_;
-  ReadOptions options_;
   bool cumulative_;
   bool done_ = false;
   bool finished_ = false;
   bool has_output_ = false;
   bool counter_gap_ = false;  ///< a token event without the running count: the next difference covers more than its event
   bool counter_seen_ = false;
-  std::int64_t counted_ = 0;         ///< the running count at the last token event
+  std::int64_t counted_ = 0;  ///< the running count at the last token event
+  ReadOptions options_;
   std::string head_;                 ///< start of the answer, while an echo is looked for
   std::vector<ChoiceState> states_;  ///< cumulative protocols and echoes only
 };

@@ -41,10 +41,9 @@ void Exchange::prefetch() const {
   const auto lines = [](const void* from, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(static_cast<const char*>(from) + i * kLine);
   };
-  lines(&http_, 2);
-  lines(&sse_, 3);
-  lines(&tokens_, 2);
-  lines(&record_.first_event, 3);  // the moments, and the list of events behind them
+  lines(&record_, 3);   // the list of events and the moments
+  lines(&scratch_, 5);  // from the kind of the body to the readers' states
+  lines(&tokens_, 1);
 }
 
 std::size_t Exchange::on_bytes(std::string_view bytes, MonoTime at, Nanos late) {

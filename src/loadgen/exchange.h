@@ -13,7 +13,7 @@ namespace pawl::loadgen {
 
 /// One request and its answer, without a socket. Received bytes go in with their time and are read at once: framing,
 /// events, tokens. Once warm it allocates nothing per event, and it can be used for one request after the other.
-class Exchange {
+class alignas(64) Exchange {
  public:
   /// `scratch` may be shared by all exchanges of a thread; it and the backend must outlive the exchange.
   explicit Exchange(backend::EventFacts& scratch, std::size_t max_event_bytes = 64u << 20) : scratch_(&scratch), sse_(max_event_bytes) {}
@@ -54,16 +54,16 @@ class Exchange {
   void give_up(std::string cls, std::string what, MonoTime at);
   void settle();
 
-  measure::RequestRecord record_;
+  measure::RequestRecord record_;  ///< what events touch comes first in it
   backend::EventFacts* scratch_;
-  std::optional<backend::StreamReader> tokens_;
-  wire::HttpResponseReader http_;
-  wire::SseReader sse_;
   Body body_ = Body::kUnknown;
   bool head_seen_ = false;
   bool reusable_ = true;
   std::size_t body_bytes_ = 0;
   std::string first_bytes_;  ///< at most 4 KiB of the body, for failures (BC-3.5)
+  wire::HttpResponseReader http_;
+  wire::SseReader sse_;
+  std::optional<backend::StreamReader> tokens_;
   std::string json_;
 };
 

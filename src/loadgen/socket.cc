@@ -52,7 +52,7 @@ int dial_result(const Descriptor& socket) {
 Received receive(const Descriptor& socket, std::span<char> buffer) {
   Received out;
   iovec part{buffer.data(), buffer.size()};
-  alignas(cmsghdr) std::array<char, 256> control{};
+  alignas(cmsghdr) std::array<char, 256> control;  // the kernel fills it
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;

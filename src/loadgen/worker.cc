@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +46,7 @@ Worker::Worker(const LoadRequest& load, const RequestBuilder& builder, std::span
       number_(number),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       waker_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      ticker_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       idle_(endpoints.size()),
       closed_(endpoints.size()),
       buffer_(kReadBytes),
@@ -54,6 +56,7 @@ Worker::Worker(const LoadRequest& load, const RequestBuilder& builder, std::span
   event.events = EPOLLIN;
   event.data.ptr = nullptr;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, waker_.get(), &event);
+  if (ticker_ && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ticker_.get(), &event) != 0) ticker_.close();
 }
 
 Worker::~Worker() = default;
@@ -100,7 +103,8 @@ Result<std::size_t> Worker::read_ready(const timespec* timeout) {
       }
       if (event.data.ptr == nullptr) {
         std::uint64_t count = 0;
-        [[maybe_unused]] const ssize_t got = ::read(waker_.get(), &count, sizeof count);
+        [[maybe_unused]] ssize_t got = ::read(waker_.get(), &count, sizeof count);
+        got = ::read(ticker_.get(), &count, sizeof count);  // it runs on only when it is read
         continue;
       }
       on_ready(*static_cast<Connection*>(event.data.ptr), event.events);
@@ -113,12 +117,20 @@ Result<std::size_t> Worker::read_ready(const timespec* timeout) {
   }
 }
 
+void Worker::set_tick(Nanos tick) {
+  tick_ = tick;
+  itimerspec every{};
+  every.it_interval = every.it_value = span_of(tick);
+  if (ticker_ && ::timerfd_settime(ticker_.get(), 0, &every, nullptr) != 0) ticker_.close();
+}
+
 Status Worker::wait(MonoTime until, MonoTime now) {
-  log_.iteration_ns.add((now - woke_).count());
+  iterations_.add((now - woke_).count());
   ++log_.wakeups;
   if (!gather_.on()) {
     const timespec timeout = span_of(until - now);
-    PAWL_TRY(read_ready(&timeout));
+    // Arming a timer for each wait costs more than reading an event.
+    PAWL_TRY(read_ready(ticker_ && until >= now + tick_ ? nullptr : &timeout));
     return {};
   }
   ++log_.gathered_wakeups;
@@ -370,7 +382,7 @@ Result<WorkerLog> Worker::run(const PhaseTask& task, const std::stop_token& stop
   // Deadlines are looked at 50 times within the shortest of them.
   double shortest = std::min(load_.request_timeout_s, load_.connect_timeout_s);
   for (const double each : {load_.first_token_timeout_s, load_.idle_timeout_s}) shortest = each > 0 ? std::min(shortest, each) : shortest;
-  tick_ = std::clamp<Nanos>(of_seconds(shortest / 50), Millis(1), Millis(100));
+  set_tick(std::clamp<Nanos>(of_seconds(shortest / 50), Millis(1), Millis(100)));
 
   const std::int64_t steps_before = clock_.steps();
   const Nanos cpu_before = thread_cpu();
@@ -391,6 +403,8 @@ Result<WorkerLog> Worker::run(const PhaseTask& task, const std::stop_token& stop
   publish();
   sessions_.clear();
   turns_ = {};
+  log_.rx_delay_ns = rx_delays_.take();
+  log_.iteration_ns = iterations_.take();
   log_.clock_steps = clock_.steps() - steps_before;
   log_.cpu_s = seconds_of(thread_cpu() - cpu_before);
   log_.wall_s = seconds_of(mono_now() - began);

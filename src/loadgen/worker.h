@@ -118,6 +118,7 @@ class Worker {
 
   // the loop
   void on_ready(Connection& c, unsigned events);
+  void set_tick(Nanos tick);
   Status wait(MonoTime until, MonoTime now);
   Result<std::size_t> read_ready(const timespec* timeout);
   bool start_due(MonoTime now);
@@ -140,6 +141,7 @@ class Worker {
 
   ClockMap clock_;
   Descriptor epoll_, waker_;
+  Descriptor ticker_;  ///< wakes the loop each tick, so that waiting for bytes needs no timer of its own
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::vector<Connection*>> idle_;    ///< by endpoint; the one used last is taken first
   std::vector<std::vector<Connection*>> closed_;  ///< by endpoint: to be dialled when needed
@@ -152,6 +154,7 @@ class Worker {
   // Of the phase that runs.
   PhaseTask task_;
   WorkerLog log_;
+  stats::HistogramFeed rx_delays_, iterations_;  ///< ns; go into the log at the end
   struct Freed {
     MonoTime since;
     std::size_t endpoint;

@@ -41,7 +41,7 @@ Status Worker::open(std::int64_t connections, std::vector<Descriptor> made, cons
     connected(c);
   }
   shortage_ = 0;
-  tick_ = Millis(10);
+  set_tick(Millis(10));
   while (dialled < connections || connecting_ > 0) {
     if (stop.stop_requested()) return cancelled();
     for (; dialled < connections && connecting_ < static_cast<std::int64_t>(kDialsAtOnce); ++dialled) {

@@ -160,7 +160,7 @@ MonoTime Worker::native_time(Connection& c, const Received& received) {
     if (kernel <= received.user + kStampSlack && kernel + kStampSlack >= c.last_read) {
       ++log_.kernel_reads;
       const MonoTime at = std::clamp(kernel, c.last_read, std::max(c.last_read, received.user));
-      log_.rx_delay_ns.add((received.user - at).count());
+      rx_delays_.add((received.user - at).count());
       return at;
     }
   }

@@ -64,6 +64,15 @@ static_assert(sizeof(StreamEvent) == 16);
 
 /// What is known of one request when it is over. Moments that were not reached are absent (BC-2.2).
 struct RequestRecord {
+  // ── what every event of its answer touches: together, because thousands of streams take turns in the cache ──
+  std::vector<StreamEvent> events;  ///< in the order of their arrival
+  std::int64_t bytes = 0;           ///< received
+  std::int64_t text_bytes = 0;      ///< of output text as it came, escapes not resolved
+  std::optional<MonoTime> end;      ///< body complete or failure seen
+  std::optional<MonoTime> first_event, first_token, first_answer;
+  std::optional<MonoTime> last_token, last_choice;
+  std::string failure;  ///< class (BC-3.4); empty while all is well
+
   // ── what was planned ──
   std::int64_t index = 0;    ///< number within its phase
   std::int64_t session = 0;  ///< without sessions: the index
@@ -84,12 +93,8 @@ struct RequestRecord {
   std::optional<MonoTime> send;                  ///< just before its first byte went to the kernel
   std::optional<MonoTime> sent;                  ///< its last byte was taken
   std::optional<MonoTime> head;                  ///< status line and fields complete
-  std::optional<MonoTime> first_event, first_token, first_answer;
-  std::optional<MonoTime> last_token, last_choice, usage_at, done_at;
-  std::optional<MonoTime> end;    ///< body complete or failure seen
+  std::optional<MonoTime> usage_at, done_at;
   std::uint32_t end_late_ns = 0;  ///< user stamp − `end`; saturates
-
-  std::vector<StreamEvent> events;  ///< in the order of their arrival
 
   // ── counts, as the server reports them ──
   std::optional<std::int64_t> usage_input, usage_output, usage_cached, usage_reasoning;
@@ -101,17 +106,14 @@ struct RequestRecord {
   std::optional<std::int64_t> retok_input, retok_output, retok_reasoning;
 
   // ── output ──
-  std::int64_t text_bytes = 0;       ///< of output text as it came, escapes not resolved
   std::string text, reasoning_text;  ///< of choice 0; only where the run keeps them
 
   // ── outcome ──
   Outcome outcome = Outcome::kFailed;
-  std::string failure;        ///< class (BC-3.4); empty while all is well
   std::string detail;         ///< for people; of failures, the first 4 KiB of the body
   std::string finish_reason;  ///< of choice 0, as the server words it
   int status = 0;             ///< HTTP status, 0 without one
   int error_number = 0;
-  std::int64_t bytes = 0;                     ///< received
   std::map<std::string, std::int64_t> flags;  ///< counted oddities: no_done, stale_conn, keepalive_data…
 
   /// Keeps the first failure; later ones are consequences.

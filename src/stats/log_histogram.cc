@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace pawl::stats {
 
@@ -30,6 +31,16 @@ void LogHistogram::add(std::int64_t value, std::int64_t times) {
   max_ = std::max(max_, value);
   count_ += times;
   sum_ += static_cast<long double>(value) * static_cast<long double>(times);
+}
+
+void HistogramFeed::flush() {
+  for (std::size_t i = 0; i < n_; ++i) histogram_.add(waiting_[i]);
+  n_ = 0;
+}
+
+LogHistogram HistogramFeed::take() {
+  flush();
+  return std::exchange(histogram_, LogHistogram{});
 }
 
 void LogHistogram::merge(const LogHistogram& other) {

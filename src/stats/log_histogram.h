@@ -49,4 +49,22 @@ class LogHistogram {
   long double sum_ = 0;  ///< whole numbers up to 2⁶⁴ are exact in it
 };
 
+/// A histogram that is fed in a hot loop: numbers are put down in a row and counted some hundreds at a time, when the
+/// caches hold the buckets anyway.
+class HistogramFeed {
+ public:
+  void add(std::int64_t value) {
+    if (n_ == waiting_.size()) flush();
+    waiting_[n_++] = value;
+  }
+  /// The histogram of all that was added; what comes then starts a new one.
+  [[nodiscard]] LogHistogram take();
+
+ private:
+  void flush();
+  LogHistogram histogram_;
+  std::size_t n_ = 0;
+  std::array<std::int64_t, 256> waiting_;
+};
+
 }  // namespace pawl::stats

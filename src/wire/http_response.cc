@@ -22,6 +22,8 @@ bool is_token(std::string_view text) {
   });
 }
 
+constexpr int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+
 /// The parts of a comma list, in lower case.
 std::vector<std::string> list_of(std::string_view value) {
   std::vector<std::string> items;
@@ -59,8 +61,26 @@ void HttpResponseReader::reset() {
   keep_alive_ = true;
 }
 
+/// The common case in one step: a chunk whose size line, data and line end are all there.
+bool HttpResponseReader::whole_chunk(std::string_view& bytes, std::string_view& piece) {
+  constexpr std::size_t kDigits = 6;
+  std::size_t size = 0, at = 0;
+  for (; at < kDigits && at < bytes.size(); ++at) {
+    const int digit = hex_digit(bytes[at]);
+    if (digit < 0) break;
+    size = size * 16 + static_cast<std::size_t>(digit);
+  }
+  if (size == 0 || bytes.size() < at + size + 4 || bytes[at] != '\r' || bytes[at + 1] != '\n') return false;
+  const std::size_t end = at + 2 + size;
+  if (bytes[end] != '\r' || bytes[end + 1] != '\n') return false;
+  piece = bytes.substr(at + 2, size);
+  bytes.remove_prefix(end + 2);
+  return true;
+}
+
 Status HttpResponseReader::next(std::string_view& bytes, std::string_view& piece) {
   piece = {};
+  if (state_ == State::kChunkSize && line_.empty() && whole_chunk(bytes, piece)) return {};
   if (state_ == State::kFailed) return fail("read on after an error");
   started_ = started_ || !bytes.empty();
   while (!bytes.empty() && state_ != State::kComplete) {
@@ -192,7 +212,7 @@ Status HttpResponseReader::take_chunk_size(std::string_view line) {
   std::uint64_t size = 0;
   if (digits.empty() || digits.size() > 15) return fail("bad chunk size \"" + std::string(line.substr(0, 80)) + "\"");
   for (const char c : digits) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    const int digit = hex_digit(c);
     if (digit < 0) return fail("bad chunk size \"" + std::string(line.substr(0, 80)) + "\"");
     size = size * 16 + static_cast<std::uint64_t>(digit);
   }

@@ -56,6 +56,7 @@ class HttpResponseReader {
  private:
   enum class State { kStatusLine, kFields, kBody, kChunkSize, kChunkData, kChunkEnd, kTrailers, kUntilClose, kComplete, kFailed };
 
+  bool whole_chunk(std::string_view& bytes, std::string_view& piece);
   Status take_line(std::string_view line);
   Status take_status_line(std::string_view line);
   Status take_field(std::string_view line);
@@ -63,16 +64,17 @@ class HttpResponseReader {
   Status take_chunk_size(std::string_view line);
   Error fail(std::string what);
 
-  HttpLimits limits_;
+  // What every read looks at comes first: one line of the cache.
   State state_ = State::kStatusLine;
-  HttpHead head_;
-  std::string line_;            ///< the unfinished line
-  std::size_t head_bytes_ = 0;  ///< of the part being read: head or trailers
-  std::uint64_t left_ = 0;      ///< of the body or chunk
   bool started_ = false;
   bool head_done_ = false;
   bool keep_alive_ = true;
   bool until_close_ = false;
+  std::uint64_t left_ = 0;  ///< of the body or chunk
+  std::string line_;        ///< the unfinished line
+  HttpLimits limits_;
+  std::size_t head_bytes_ = 0;  ///< of the part being read: head or trailers
+  HttpHead head_;
 };
 
 }  // namespace pawl::wire

@@ -42,8 +42,26 @@ void empty(std::string& buffer) {
 
 }  // namespace
 
+/// The common case in one step: `data: …`, a blank line, nothing before it and neither CR nor a name.
+bool SseReader::whole_event(std::string_view& bytes, SseEvent& event) {
+  constexpr std::string_view kField = "data: ";
+  if (!line_.empty() || has_data_ || dropped_data_ || skip_lf_ || done_ || !name_.empty() || !bytes.starts_with(kField)) return false;
+  const char* begin = bytes.data() + kField.size();
+  const std::size_t most = std::min(bytes.size() - kField.size(), max_event_bytes_ - std::min(max_event_bytes_, kField.size()));
+  const auto* end = static_cast<const char*>(std::memchr(begin, '\n', most));
+  if (end == nullptr || end + 1 == bytes.data() + bytes.size() || end[1] != '\n') return false;
+  const std::string_view value(begin, static_cast<std::size_t>(end - begin));
+  // What is no JSON object may be a keep-alive or the terminal marker.
+  if (!value.starts_with('{') || std::memchr(begin, '\r', value.size()) != nullptr) return false;
+  first_line_ = false;
+  event = {.name = {}, .data = value, .done = false, .terminated = true};
+  bytes.remove_prefix(kField.size() + value.size() + 2);
+  return true;
+}
+
 Result<bool> SseReader::next(std::string_view& bytes, SseEvent& event) {
   if (given_) drop_event();
+  if (whole_event(bytes, event)) return true;
   while (!bytes.empty()) {
     if (skip_lf_) {
       skip_lf_ = false;

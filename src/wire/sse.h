@@ -42,21 +42,22 @@ class SseReader {
   [[nodiscard]] std::int64_t bytes_after_done() const { return bytes_after_done_; }  ///< ignored
 
  private:
+  bool whole_event(std::string_view& bytes, SseEvent& event);
   void take_field(std::string_view line, bool in_place);
   bool dispatch(bool terminated, SseEvent& event);
   void drop_event();
   void own_data();
 
-  std::size_t max_event_bytes_;
-  std::string line_;  ///< the unfinished line
-  std::string name_, data_;
-  std::string_view view_;      ///< the only data line so far, in the bytes of the call that goes on; data_ is empty meanwhile
   bool has_data_ = false;      ///< a data line that counts was seen
   bool dropped_data_ = false;  ///< a keep-alive data line was seen
   bool given_ = false;         ///< the event that went out last still stands in the buffers
   bool skip_lf_ = false;       ///< the last byte was a CR that ended a line
   bool first_line_ = true;
   bool done_ = false;
+  std::size_t max_event_bytes_;
+  std::string line_;  ///< the unfinished line
+  std::string name_, data_;
+  std::string_view view_;  ///< the only data line so far, in the bytes of the call that goes on; data_ is empty meanwhile
   std::int64_t keepalive_data_ = 0, comments_ = 0, bytes_after_done_ = 0;
 };
 

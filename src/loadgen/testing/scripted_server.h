@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -82,6 +83,7 @@ class ScriptedServer {
   explicit ScriptedServer(Answer answer, const TestCertificate* certificate = nullptr, const std::string& unix_path = {})
       : answer_(std::move(answer)), path_(unix_path), listener_(::socket(unix_path.empty() ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (certificate != nullptr) {
+      std::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes without MSG_NOSIGNAL to a client that has gone
       tls_ = SSL_CTX_new(TLS_server_method());
       SSL_CTX_use_certificate(tls_, certificate->certificate);
       SSL_CTX_use_PrivateKey(tls_, certificate->key);
