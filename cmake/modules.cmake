@@ -131,7 +131,7 @@ pawl_module(workload  LEVEL 25 USES base codec model tokenizer EXTERNAL boost zl
 pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
 # Its property tests simulate whole loads: unoptimised that takes minutes.
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/engine_law/scheduler.cc ${CMAKE_SOURCE_DIR}/src/engine_law/fleet.cc
-  ${CMAKE_SOURCE_DIR}/src/engine_law/simulation.cc PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Debug>:-O1>)
+  ${CMAKE_SOURCE_DIR}/src/engine_law/simulation.cc ${CMAKE_SOURCE_DIR}/src/engine_law/prefix_cache.cc PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Debug>:-O1>)
 pawl_module(engine_law LEVEL 20 USES base codec stats PURE)
 pawl_module(measure   LEVEL 20 USES base codec model stats PURE)
 pawl_module(backend   LEVEL 27 USES base codec measure workload PURE)

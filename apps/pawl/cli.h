@@ -64,6 +64,7 @@ void print_json(const codec::Json& document);
 void add_bench_command(Cli& cli);
 void add_tokenize_command(Cli& cli);
 void add_twin_command(Cli& cli);
+void add_twin_plan_commands(Cli& cli, CLI::App& twin);
 void add_job_command(Cli& cli);
 void add_upgrade_commands(Cli& cli);
 void add_matrix_commands(Cli& cli);

@@ -50,7 +50,7 @@ void add_twin_command(Cli& cli) {
   auto flags = std::make_shared<TwinFlags>();
   twin::TwinOptions& o = flags->options;
   app->add_option("--host", o.host, "Address to listen on")->capture_default_str();
-  app->add_option("--port", o.port, "Port to listen on; 0: a free one, named in the log")->required();
+  app->add_option("--port", o.port, "Port to listen on; 0: a free one, named in the log");
   CLI::Option* profile = app->add_option("--profile", o.profile, "Name of the profile to follow");
   CLI::Option* image = app->add_option("--image", o.image, "Choose the profile by image, with --model-prefix and --runner")->excludes(profile);
   app->add_option("--model-prefix", flags->model_prefix, "Model prefix of the recipe, for the choice by image")->needs(image);
@@ -62,7 +62,10 @@ void add_twin_command(Cli& cli) {
       ->check(CLI::PositiveNumber);
   app->add_option("--seed", o.seed, "Seed of words and jitter")->capture_default_str();
   app->add_option("engine_flags", o.engine_flags, "After --: flags of the engine's launcher, checked by name and shown, without effect");
-  app->callback([&cli, flags] {
+  add_twin_plan_commands(cli, *app);
+  app->callback([&cli, app, flags] {
+    if (!app->get_subcommands().empty()) return;
+    if (app->count("--port") == 0) throw CLI::RequiredError("--port");
     if (flags->options.profile.empty() && flags->options.image.empty()) throw CLI::ValidationError("--profile or --image is needed");
     cli.selected = [flags](World& world, const CommonFlags&) { return run_twin(world, flags->options, *flags); };
   });

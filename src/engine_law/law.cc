@@ -39,6 +39,7 @@ Status complete(Law& law, const std::string& where) {
   if (!(law.reserve_share >= 0 && law.reserve_share <= 1)) return wrong("reserve_share must be 0 to 1");
   if (law.chunk_tokens < 1 || law.kv_tokens < 1) return wrong("chunk_tokens and kv_tokens must be at least 1");
   if (law.block_tokens.value_or(0) < 0 || law.block_tokens.value_or(0) > law.kv_tokens) return wrong("block_tokens must be 0 to kv_tokens");
+  if (law.poll_steps.value_or(1) < 1) return wrong("poll_steps must be at least 1");
   if (law.speculation) {
     Speculation& s = *law.speculation;
     if (std::isnan(s.draft_ms)) s.draft_ms = 0;

@@ -38,6 +38,7 @@ struct Law {
   double prefill_attention_ms = 0;           ///< times (thousands of tokens prefilled) × (thousands of tokens before them)
   double reserve_share = 1;                  ///< of the output still to come, that is reserved at admission; below 1 preemption can happen
   std::optional<bool> mixed;                 ///< one iteration decodes and prefills (absent: true); false: prefill goes first, alone
+  std::optional<std::int64_t> poll_steps;    ///< new requests are looked for after so many decode-only iterations, and after every prefill (absent: 1)
   std::optional<std::int64_t> block_tokens;  ///< of the prefix cache; absent or 0: there is none
   std::optional<Speculation> speculation;
 
@@ -49,7 +50,7 @@ struct Law {
 };
 BOOST_DESCRIBE_STRUCT(Law, (),
                       (decode_base_ms, decode_per_seq_ms, decode_exponent, decode_per_ktoken_ms, prefill_base_ms, prefill_tok_per_ms, admit_ms, jitter,
-                       chunk_tokens, kv_tokens, prefill_attention_ms, reserve_share, mixed, block_tokens, speculation))
+                       chunk_tokens, kv_tokens, prefill_attention_ms, reserve_share, mixed, poll_steps, block_tokens, speculation))
 
 /// Gives keys that a file left out their values, then checks the ranges. `where` begins each message.
 [[nodiscard]] Status complete(Law& law, const std::string& where);

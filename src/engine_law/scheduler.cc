@@ -78,8 +78,17 @@ bool Scheduler::shrink(std::int64_t tokens) {
   return kv_tokens_ > 0 && std::ranges::all_of(waiting_, fits) && std::ranges::all_of(prefilling_, fits) && std::ranges::all_of(decoding_, fits);
 }
 
-void Scheduler::admit(MonoTime now, Iteration& out) {
-  while (!waiting_.empty() && waiting_.front().eligible <= now && running() < max_running_) {
+void Scheduler::receive(MonoTime now) {
+  if (running() > 0 && unpolled_ < law_.poll_steps.value_or(1)) return;
+  unpolled_ = 0;
+  for (Sequence& s : waiting_) {
+    if (s.eligible > now) break;
+    s.received = true;
+  }
+}
+
+void Scheduler::admit(Iteration& out) {
+  while (!waiting_.empty() && waiting_.front().received && running() < max_running_) {
     Sequence& s = waiting_.front();
     const std::int64_t context = s.work.prompt_tokens + s.produced;
     // At least one token is always computed: the one that the next token follows from.
@@ -196,7 +205,8 @@ bool Scheduler::next(MonoTime now, Iteration& out) {
   out.tokens.clear();
   out.duration = Nanos{0};
   out.decode_batch = out.new_sequences = out.prefill_tokens = out.cached_tokens = out.preempted = 0;
-  admit(now, out);
+  receive(now);
+  admit(out);
   if (running() == 0) {
     if (waiting_.empty()) return false;
     out.duration = std::max(Nanos{1000}, waiting_.front().eligible - now);
@@ -222,6 +232,7 @@ bool Scheduler::next(MonoTime now, Iteration& out) {
     preempt_newest(now, out);
   }
   finish();
+  unpolled_ = out.prefill_tokens > 0 ? law_.poll_steps.value_or(1) : unpolled_ + 1;
   if (out.tokens.empty() && out.prefill_tokens == 0) {
     out.duration = kStuck;
     return true;

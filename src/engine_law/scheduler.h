@@ -83,13 +83,15 @@ class Scheduler {
     std::int64_t cached = 0;     ///< prompt tokens found in the prefix cache at the first admission
     std::int64_t held = 0;       ///< tokens in the KV cache that are its own alone
     std::int64_t shared = 0;     ///< leading blocks of the prefix cache that it pins
+    bool received = false;       ///< seen by a look for new requests
     bool came_computed = false;  ///< its keys and values come from a prefill pool: they need room and no time
   };
   [[nodiscard]] std::int64_t block() const { return law_.block_tokens.value_or(0); }
   [[nodiscard]] std::int64_t reserve(const Sequence& s) const;
   [[nodiscard]] std::int64_t step_tokens(const Sequence& s) const;
   [[nodiscard]] std::int64_t growth() const;
-  void admit(MonoTime now, Iteration& out);
+  void receive(MonoTime now);
+  void admit(Iteration& out);
   void produce(Sequence& s, std::int64_t count, Iteration& out);
   void preempt_newest(MonoTime now, Iteration& out);
   void share_prompt(Sequence& s);
@@ -104,6 +106,7 @@ class Scheduler {
   std::int64_t kv_tokens_;
   double slowdown_ = 1;
   std::uint64_t iterations_ = 0, arrivals_ = 0;
+  std::int64_t unpolled_ = 0;     ///< decode-only iterations since the last look for new requests
   std::deque<Sequence> waiting_;  ///< oldest first; all that run are older
   std::deque<Sequence> prefilling_, decoding_;
   PrefixCache cache_;

@@ -36,6 +36,7 @@ rc::Gen<Case> cases() {
     law.kv_tokens = 300 + *rc::gen::inRange(0, 300);
     law.reserve_share = 0.25 * *rc::gen::inRange(0, 4) + (*rc::gen::arbitrary<bool>() ? 0.25 : 0);
     law.mixed = *rc::gen::arbitrary<bool>();
+    law.poll_steps = 1 + *rc::gen::inRange(0, 12);
     if (*rc::gen::arbitrary<bool>()) law.block_tokens = *rc::gen::inRange(1, 40);
     if (*rc::gen::arbitrary<bool>()) law.speculation = Speculation{*rc::gen::inRange(1, 6), 0.2 * *rc::gen::inRange(0, 5), 0.1, 0.125};
     c.max_running = 1 + *rc::gen::inRange(0, 30);

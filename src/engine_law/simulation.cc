@@ -21,8 +21,12 @@ Outcome simulate(const Deployment& deployment, const ClosedLoop& load, std::uint
   std::vector<Seen> seen(static_cast<std::size_t>(load.requests));
   Outcome out;
   std::size_t next = 0;
-  const auto length = [&](std::uint64_t which, std::int64_t most) {
-    const double share = load.range_ratio + (1 - load.range_ratio) * unit(mix(load.seed, next * 2 + which));
+  const auto length = [&](std::size_t which, std::int64_t most) {
+    // Evenly spread numbers, not independent ones (the additive recurrence R2, Roberts 2018): a few requests then have the
+    // mean length of many.
+    constexpr double kStep[2] = {0.7548776662466927, 0.5698402909980532};
+    const double turn = unit(mix(load.seed, which)) + kStep[which] * static_cast<double>(next);
+    const double share = load.range_ratio + (1 - load.range_ratio) * (turn - std::floor(turn));
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(most) * share));
   };
   const auto send = [&](MonoTime now) {

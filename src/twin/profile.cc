@@ -42,6 +42,14 @@ Status check(Profile& p, const std::string& file) {
     if (!gpus || *gpus < 1) return wrong(fmt::format("law.{}: the key must be a number of GPUs", tp));
     PAWL_TRY(engine_law::complete(law, fmt::format("{}: law.{}", file, tp)));
   }
+  if (p.poll_steps_from) {
+    for (const auto& [from, steps] : *p.poll_steps_from) {
+      if (parse_int(from).value_or(0) < 1 || steps < 1) return wrong("poll_steps_from: concurrencies and steps must be at least 1");
+    }
+  }
+  if (p.scaling && !(p.scaling->serial_share >= 0 && p.scaling->serial_share <= 1 && p.scaling->weights_gpus >= 0 && p.scaling->ep_imbalance >= 0)) {
+    return wrong("scaling: serial_share must be 0 to 1, weights_gpus and ep_imbalance not negative");
+  }
   for (const std::string& flag : p.flags) {
     if (!flag.starts_with("--")) return wrong(fmt::format("flags: {} has no dashes", flag));
   }
@@ -49,6 +57,18 @@ Status check(Profile& p, const std::string& file) {
 }
 
 }  // namespace
+
+std::int64_t Profile::poll_steps(std::int64_t conc) const {
+  std::int64_t best = -1, steps = 1;
+  if (!poll_steps_from) return steps;
+  for (const auto& [key, value] : *poll_steps_from) {
+    const std::int64_t from = parse_int(key).value_or(0);
+    if (from > conc || from <= best) continue;
+    best = from;
+    steps = value;
+  }
+  return steps;
+}
 
 engine_law::Law Profile::law_for(std::int64_t tp, std::int64_t expert_parallel) const {
   const engine_law::Law* best = nullptr;
