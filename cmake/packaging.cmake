@@ -28,6 +28,16 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# SHLIBDEPS sees what the program names itself; the packages of the libraries that it loads on the first call (cmake/delayed.cmake) are added to that.
+set(delayed_packages "")
+foreach(library ${PAWL_DELAYED_LIBRARIES})
+  execute_process(COMMAND bash ${CMAKE_SOURCE_DIR}/packaging/package_of.sh ${library} OUTPUT_VARIABLE package OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(package)
+    list(APPEND delayed_packages "${package}")
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES delayed_packages)
+list(JOIN delayed_packages ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "move serving images of LLM inference recipes forward, never backward")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "pawl edits a recipe, measures the new image on the points of the published

@@ -21,6 +21,9 @@ mkdir -p "$top/lib" "$top/share/doc/pawl/libraries"
 
 # glibc is the machine's: it belongs to the kernel, the loader and the name services there.
 glibc='^(linux-vdso|ld-linux.*|libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libanl|libnss_.*)\.so'
+# Those that are loaded when they are first called, a soname and a file a line; the loader does not tell of them.
+delayed="$build/delayed/delayed.txt"
+[[ -f "$delayed" ]] || delayed=/dev/null
 while read -r soname path; do
   [[ "$soname" =~ $glibc ]] && continue
   install -m 644 "$(readlink -f "$path")" "$top/lib/$soname"
@@ -35,11 +38,11 @@ while read -r soname path; do
   else
     fail "no licence found of $path"
   fi
-done < <(ldd "$build/pawl" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | sort)
+done < <({ cat "$delayed"; ldd "$build/pawl" $(awk '{print $2}' "$delayed") | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}'; } | sort -u -k 1,1)
 # RPATH, not RUNPATH: it also holds for what the libraries need, and LD_LIBRARY_PATH does not go before it.
 patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$top/bin/pawl"
 
-outside="$(ldd "$top/bin/pawl" | awk '$2 == "=>" {print $1, $3}' | grep -v " $top/" | awk '{print $1}' | grep -vE "$glibc" || true)"
+outside="$({ ldd "$top/bin/pawl"; for library in "$top"/lib/*; do LD_LIBRARY_PATH="$top/lib" ldd "$library"; done; } | sort -u -k 1,1 | awk '$2 == "=>" {print $1, $3}' | grep -v " $top/" | awk '{print $1}' | grep -vE "$glibc" || true)"
 [[ -z "$outside" ]] || fail "these libraries are not in the archive: $outside" 6
 
 mkdir -p "$output"

@@ -24,6 +24,20 @@ def golden(name):
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
+def expanding_loads_no_library_of_the_network():
+    """Libraries are loaded when they are first called (apps/delayed), and an expansion calls none of them but libyaml, and that
+    only for files that are not of the usual form."""
+    delayed = PAWL.parent / "delayed/delayed.txt"
+    if not delayed.exists():
+        print("  this build links its libraries in the ordinary way: skipped")
+        return
+    done = subprocess.run([str(PAWL), "matrix", "full-sweep", "--catalog", str(DEMO)], capture_output=True, text=True, env=ENV | {"LD_DEBUG": "files"})
+    loaded = {line.split("/")[-1].strip() for line in done.stderr.splitlines() if "calling init:" in line}
+    assert done.returncode == 0 and "libc.so.6" in loaded, done.stderr[-500:]
+    late = {line.split()[0] for line in delayed.read_text().splitlines()}
+    assert len(late) >= 10 and late & loaded <= {"libyaml-0.so.2"} and len(loaded) <= 8, loaded
+
+
 def full_sweeps_equal_the_reference():
     if not REAL.exists():
         print("  no ../shared/data beside the project: skipped")
@@ -258,6 +272,6 @@ with scratch() as tmp:
     def hostile_files():
         hostile_files_are_refused_with_the_limit_named(tmp)
 
-    prove(full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
+    prove(expanding_loads_no_library_of_the_network, full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
           check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check,
           hostile_files, the_october_tree, a_family_moves, patches)

@@ -551,10 +551,16 @@ Result<Json> yaml_value(const YamlDocument& document, const YamlNode& node) {
     }
     case YamlNode::Kind::kMapping: {
       Json object = Json::object();
-      object.get_ref<Json::object_t&>().reserve(node.entries.size());
+      auto& members = static_cast<Json::object_t::Container&>(object.get_ref<Json::object_t&>());
+      members.reserve(node.entries.size());
       for (const YamlEntry& entry : node.entries) {
         PAWL_ASSIGN(Json value, yaml_value(document, entry.value));
-        object[std::string(entry.key.text)] = std::move(value);
+        const std::string_view key = entry.key.text;
+        const auto same = std::ranges::find_if(members, [&](const auto& member) { return std::string_view(member.first) == key; });
+        if (same == members.end())
+          members.emplace_back(key, std::move(value));
+        else
+          same->second = std::move(value);
       }
       return object;
     }
@@ -578,6 +584,7 @@ Status yaml_values_fit(const YamlDocument& document, const YamlNode& node) {
   if (node.kind == YamlNode::Kind::kScalar) {
     const YamlNode::Type type = node.type();
     if (type != YamlNode::Type::kInt && type != YamlNode::Type::kFloat && type != YamlNode::Type::kBool) return {};
+    if (type == YamlNode::Type::kInt && integer_value(node.text)) return {};
     auto value = yaml_value(document, node);
     if (!value) return std::move(value).error();
     return {};

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/hash.h"
+#include "codec/json_member.h"
 #include "plan/typing.h"
 
 namespace pawl::plan {
@@ -21,13 +22,13 @@ using codec::Json;
 constexpr std::int64_t kEvalConcMin = 16;
 constexpr std::int64_t kEvalIsl = 8192, kEvalOsl = 1024;
 
-const Json& field(const Json& row, const char* name) {
+const Json& field(const Json& row, std::string_view name) {
   static const Json nothing;
-  const auto found = row.find(name);
-  return found == row.end() ? nothing : *found;
+  const Json* found = codec::member(row, name);
+  return found == nullptr ? nothing : *found;
 }
 
-bool agentic(const Json& row) { return row.contains("scenario-type"); }
+bool agentic(const Json& row) { return codec::member(row, "scenario-type") != nullptr; }
 
 bool eval_sequence(const Json& row) {
   const auto isl = number_of(field(row, "isl")), osl = number_of(field(row, "osl"));
@@ -40,21 +41,30 @@ Result<Number> comparable(const Json& value, const Json& row) {
                    "write it without quotes");
 }
 
+/// The members of an object by name, but for those left out.
+std::vector<const Json::object_t::value_type*> sorted_members(const Json& object, std::initializer_list<std::string_view> skipped) {
+  const auto& all = object.get_ref<const Json::object_t&>();
+  std::vector<const Json::object_t::value_type*> members;
+  members.reserve(all.size());
+  for (const auto& member : all) {
+    if (std::ranges::find(skipped, member.first) == skipped.end()) members.push_back(&member);
+  }
+  std::ranges::sort(members, {}, [](const auto* m) -> const std::string& { return m->first; });
+  return members;
+}
+
 /// Makes values that Python calls equal (1, 1.0, True) the same text.
 void append_key(std::string& key, const Json& value) {
   if (const auto number = number_of(value)) {
     char digits[24];
     key.append(digits, std::to_chars(digits, digits + sizeof digits, number->value).ptr);
   } else if (value.is_object()) {
-    std::vector<std::pair<std::string, std::string>> members;
-    for (auto it = value.begin(); it != value.end(); ++it) {
-      std::string text;
-      append_key(text, it.value());
-      members.emplace_back(it.key(), std::move(text));
-    }
-    std::ranges::sort(members);
     key += '{';
-    for (const auto& [name, text] : members) key += name + '\1' + text + '\2';
+    for (const Json::object_t::value_type* member : sorted_members(value, {})) {
+      key.append(member->first) += '\1';
+      append_key(key, member->second);
+      key += '\2';
+    }
     key += '}';
   } else if (value.is_array()) {
     key += '[';
@@ -71,26 +81,20 @@ void append_key(std::string& key, const Json& value) {
 
 std::string group_of(const Json& row, const auto& fields) {
   std::string key;
-  for (const auto& name : fields) append_key(key, field(row, std::string(name).c_str()));
+  for (const auto& name : fields) append_key(key, field(row, name));
   return key;
 }
 
 std::string single_group(const Json& row) {
-  return group_of(row, std::array{"model", "runner", "framework", "precision", "isl", "osl", "spec-decoding", "dp-attn"});
+  return group_of(row, std::array<std::string_view, 8>{"model", "runner", "framework", "precision", "isl", "osl", "spec-decoding", "dp-attn"});
 }
 
 /// All fields except those that vary inside one curve.
 std::string key_without(const Json& row, std::initializer_list<std::string_view> skipped) {
-  std::vector<std::pair<std::string_view, const Json*>> members;
-  for (auto it = row.begin(); it != row.end(); ++it) {
-    if (std::ranges::find(skipped, it.key()) == skipped.end()) members.emplace_back(it.key(), &it.value());
-  }
-  std::ranges::sort(members, {}, [](const auto& m) { return m.first; });
   std::string key;
-  for (const auto& [name, value] : members) {
-    key += name;
-    key += '\1';
-    append_key(key, *value);
+  for (const Json::object_t::value_type* member : sorted_members(row, skipped)) {
+    key.append(member->first) += '\1';
+    append_key(key, member->second);
   }
   return key;
 }
@@ -101,7 +105,7 @@ constexpr std::uint32_t kNoGroup = UINT32_MAX;
 
 }  // namespace
 
-/// What was seen of the groups inside which evals are chosen. Keys are hashed: of a large catalogue they are large and many.
+/// What was seen of the groups inside which evals are chosen. Of a large catalogue keys are large and many: beyond the first MiB of them they are hashed.
 struct EvalMarks::Groups {
   /// Of a curve on one node: its concurrencies, those that are large enough.
   std::vector<std::set<std::int64_t>> curves;
@@ -127,10 +131,15 @@ struct EvalMarks::Groups {
   std::uint32_t choice(const std::string& key) { return index_of(choice_index_, key, choices); }
 
  private:
+  static constexpr std::size_t kKeysKept = 4u << 20, kShortKey = 80;  ///< bytes
+  std::size_t kept_ = 0;
   template <class T>
-  static std::uint32_t index_of(std::unordered_map<std::string, std::uint32_t>& index, const std::string& key, std::vector<T>& all) {
-    constexpr std::size_t kLongKey = 80;
-    const auto [slot, fresh] = index.try_emplace(key.size() > kLongKey ? sha256_hex(key) : key, static_cast<std::uint32_t>(all.size()));
+  std::uint32_t index_of(std::unordered_map<std::string, std::uint32_t>& index, const std::string& key, std::vector<T>& all) {
+    if (const auto known = index.find(key); known != index.end()) return known->second;
+    // A group that is new when the room for keys is used up is found under its hash from then on.
+    const bool room = kept_ + key.size() <= kKeysKept || key.size() <= kShortKey;
+    if (room) kept_ += key.size();
+    const auto [slot, fresh] = index.try_emplace(room ? key : sha256_hex(key), static_cast<std::uint32_t>(all.size()));
     if (fresh) all.emplace_back();
     return slot->second;
   }
@@ -149,12 +158,12 @@ Status EvalMarks::observe(const Json& row) {
   if (none_) return {};
   const std::size_t index = notes_.size();
   Note& note = notes_.emplace_back();
-  const bool is_agentic = agentic(row), multi = row.contains("prefill");
+  const bool is_agentic = agentic(row), multi = codec::member(row, "prefill") != nullptr;
   note.eval_sequence = is_agentic || eval_sequence(row);
   note.group = kNoGroup;
   if (is_agentic && !only_) return {};
   if (!multi && is_agentic) {
-    PAWL_ASSIGN(const Number conc, comparable(row["conc"], row));
+    PAWL_ASSIGN(const Number conc, comparable(field(row, "conc"), row));
     note.kind = Kind::kSingleAgentic;
     note.group = groups_->choice(group_of(row, rules_.agentic_group));
     Groups::Choice& choice = groups_->choices[note.group];
@@ -163,7 +172,7 @@ Status EvalMarks::observe(const Json& row) {
   }
   if (!note.eval_sequence) return {};
   if (!multi) {
-    PAWL_ASSIGN(const Number conc, comparable(row["conc"], row));
+    PAWL_ASSIGN(const Number conc, comparable(field(row, "conc"), row));
     note.kind = Kind::kSingleFixed;
     note.conc = conc.value;
     if (conc.value < kEvalConcMin) return {};
@@ -175,7 +184,7 @@ Status EvalMarks::observe(const Json& row) {
   const std::int64_t least = is_agentic ? rules_.agentic_min_conc : kEvalConcMin;
   const bool settles = is_agentic && rules_.agentic_fallback;
   std::optional<Number> largest, highest;
-  for (const Json& conc : row["conc"]) {
+  for (const Json& conc : field(row, "conc")) {
     PAWL_ASSIGN(const Number number, comparable(conc, row));
     if (!highest || number.value > highest->value) highest = number;
     if (number.value >= least && (!largest || number.value > largest->value)) largest = number;

@@ -44,16 +44,16 @@ class RowFamily {
  public:
   RowFamily(RowOrigin origin, Json shared, Json::array_t concs, std::shared_ptr<const std::vector<std::string>> runners, bool filtered)
       : origin_(origin), row_(std::move(shared)), concs_(std::move(concs)), runners_(std::move(runners)), members_(row_.size()), filtered_(filtered) {
-    multi_ = row_.contains("prefill");
-    agentic_ = row_.contains("scenario-type");
-    whole_list_ = multi_ && !agentic_;
     for (std::size_t i = 0; i < members_; ++i) {
-      const std::string& key = members()[i].first;
+      const std::string_view key = members()[i].first;
+      multi_ = multi_ || key == "prefill";
+      agentic_ = agentic_ || key == "scenario-type";
       if (key == "conc") conc_ = i;
       if (key == "exp-name") name_ = i;
       if (key == "runner") runner_ = i;
       if (key == "run-eval") mark_ = i;
     }
+    whole_list_ = multi_ && !agentic_;
   }
   [[nodiscard]] std::size_t size() const { return runners_->size() * (whole_list_ ? 1 : concs_.size()); }
   [[nodiscard]] const RowOrigin& origin() const { return origin_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "codec/json_member.h"
 #include "plan/dram.h"
 #include "plan/generator.h"
 
@@ -16,14 +17,11 @@ constexpr std::int64_t kModelLenMargin = 256;
 constexpr std::int64_t kAgenticSeconds = 3600;
 constexpr const char* kSizes[] = {"pp", "dcp-size", "pcp-size"};
 
-const Json* find(const Json& mapping, const char* key) {
-  const auto found = mapping.find(key);
-  return found == mapping.end() ? nullptr : &*found;
-}
+using codec::member;
 
 /// `entry.get(key, otherwise)`, a null counting as absent.
 Json value_or(const Json& entry, const char* key, Json otherwise) {
-  const Json* found = find(entry, key);
+  const Json* found = member(entry, key);
   return found == nullptr || found->is_null() ? otherwise : *found;
 }
 
@@ -40,14 +38,17 @@ Json new_row() {
   return row;
 }
 
-bool offloading(const Json& row) { return row["kv-offloading"] != "none"; }
+bool is_text(const Json* value, std::string_view text) { return value != nullptr && value->is_string() && value->get_ref<const std::string&>() == text; }
+bool offloading(const Json& row) { return !is_text(member(row, "kv-offloading"), "none"); }
 
 /// "p2x2", "d1x8ep8dpa"
 std::string role_text(char letter, const Json& worker) {
-  std::string text = fmt::format("{}{}x{}", letter, python_text(worker["num-worker"]), python_text(worker["tp"]));
-  const auto ep = number_of(worker["ep"]);
-  if (!ep || ep->value != 1) text += "ep" + python_text(worker["ep"]);
-  if (truthy(worker["dp-attn"])) text += "dpa";
+  std::string text(1, letter);
+  text.append(python_text(*member(worker, "num-worker"))).append("x").append(python_text(*member(worker, "tp")));
+  const Json& ep = *member(worker, "ep");
+  const auto number = number_of(ep);
+  if (!number || number->value != 1) text += "ep" + python_text(ep);
+  if (truthy(*member(worker, "dp-attn"))) text += "dpa";
   return text;
 }
 
@@ -58,7 +59,7 @@ Error RowBuilder::wrong(const YamlNode& node, std::string message, std::string r
 }
 
 Result<const Json*> RowBuilder::need(const Json& mapping, const char* key, const YamlNode& node) const {
-  const Json* found = mapping.is_object() ? find(mapping, key) : nullptr;
+  const Json* found = member(mapping, key);
   if (found == nullptr) return wrong(node, fmt::format("the key '{}' is missing", key), "the generator reads the spelling with '-' only");
   return found;
 }
@@ -87,16 +88,16 @@ Result<RowBuilder::Lengths> RowBuilder::lengths(const Json& item, const YamlNode
 }
 
 void RowBuilder::component(const Json& entry, const char* name, Json& row) const {
-  const Json* value = find(entry, name);
-  if (value == nullptr) value = find(config_, name);
+  const Json* value = member(entry, name);
+  if (value == nullptr) value = member(config_, name);
   if (value != nullptr && !value->is_null()) put(row, name, *value);
 }
 
 Status RowBuilder::transfer(const Json& entry, const YamlNode& node, Json& row) const {
   component(entry, "kv-p2p-transfer", row);
-  const Json& disagg = row["disagg"];
+  const Json& disagg = *member(row, "disagg");
   const bool on = disagg.is_string() ? bool_of_text(disagg.get_ref<const std::string&>()).value_or(false) : truthy(disagg);
-  if (on && !row.contains("kv-p2p-transfer")) return wrong(node, "disagg=true requires kv-p2p-transfer, and this entry sets it to null");
+  if (on && member(row, "kv-p2p-transfer") == nullptr) return wrong(node, "disagg=true requires kv-p2p-transfer, and this entry sets it to null");
   return {};
 }
 
@@ -106,7 +107,7 @@ Result<Json> RowBuilder::worker(const Json& entry, const char* role, const YamlN
   Json worker = *written;
   for (const char* name : {"num-worker", "tp", "ep", "dp-attn"}) PAWL_TRY(need(worker, name, node));
   for (const char* size : kSizes) {
-    if (!worker.contains(size)) put(worker, size, 1);
+    if (member(worker, size) == nullptr) put(worker, size, 1);
   }
   return worker;
 }
@@ -166,7 +167,7 @@ Result<Json> RowBuilder::single_agentic(const Json& item, const Json& entry, con
   put(row, "duration", kAgenticSeconds);
   put(row, "exp-name", nullptr);
   put(row, "scenario-type", "agentic-coding");
-  if (const Json* backend = find(entry, "kv-offload-backend"); backend != nullptr && !backend->is_null()) put(row, "kv-offload-backend", *backend);
+  if (const Json* backend = member(entry, "kv-offload-backend"); backend != nullptr && !backend->is_null()) put(row, "kv-offload-backend", *backend);
   component(entry, "router", row);
   return row;
 }
@@ -186,7 +187,7 @@ Result<Json> RowBuilder::multi_agentic(const Json& item, const Json& entry, cons
   put(row, "exp-name", nullptr);
   put(row, "disagg", value_or(config_, "disagg", false));
   put(row, "scenario-type", "agentic-coding");
-  if (const Json* backend = find(entry, "kv-offload-backend"); backend != nullptr && !backend->is_null()) put(row, "kv-offload-backend", *backend);
+  if (const Json* backend = member(entry, "kv-offload-backend"); backend != nullptr && !backend->is_null()) put(row, "kv-offload-backend", *backend);
   component(entry, "router", row);
   PAWL_TRY(transfer(entry, node, row));
   return row;
@@ -194,19 +195,20 @@ Result<Json> RowBuilder::multi_agentic(const Json& item, const Json& entry, cons
 
 std::string RowBuilder::agentic_name(const Json& row, const Json& conc) {
   std::string kv = "kvnone";
-  if (offloading(row)) kv = fmt::format("kv{}-{}", python_text(row["kv-offloading"]), python_text(row["kv-offload-backend"]["name"]));
-  const std::string prefix = python_text(row["model-prefix"]);
-  if (row.contains("prefill")) {
-    std::string name = fmt::format("{}_{}_{}_conc{}", prefix, role_text('p', row["prefill"]), role_text('d', row["decode"]), python_text(conc));
+  if (offloading(row)) kv = fmt::format("kv{}-{}", python_text(*member(row, "kv-offloading")), python_text(row["kv-offload-backend"]["name"]));
+  const std::string prefix = python_text(*member(row, "model-prefix"));
+  if (member(row, "prefill") != nullptr) {
+    std::string name =
+        fmt::format("{}_{}_{}_conc{}", prefix, role_text('p', *member(row, "prefill")), role_text('d', *member(row, "decode")), python_text(conc));
     return offloading(row) ? name + "_" + kv : name;
   }
-  std::string name = fmt::format("{}_tp{}_conc{}_{}", prefix, python_text(row["tp"]), python_text(conc), kv);
-  return row["spec-decoding"] == "none" ? name : name + "_spec-" + python_text(row["spec-decoding"]);
+  std::string name = fmt::format("{}_tp{}_conc{}_{}", prefix, python_text(*member(row, "tp")), python_text(conc), kv);
+  return is_text(member(row, "spec-decoding"), "none") ? name : name + "_spec-" + python_text(*member(row, "spec-decoding"));
 }
 
 Result<std::int64_t> RowBuilder::dram(const Json& item, const Json& entry, const Json& row, const YamlNode& node) const {
-  if (row["kv-offloading"] != "dram") return 0;
-  const Json* backend = find(entry, "kv-offload-backend");
+  if (!is_text(member(row, "kv-offloading"), "dram")) return 0;
+  const Json* backend = member(entry, "kv-offload-backend");
   if (backend == nullptr || !backend->is_object() || !backend->contains("name"))
     return wrong(node, "kv-offloading: dram needs a kv-offload-backend with a name");
   PAWL_ASSIGN(const Json* utilization, need(item, "dram-utilization", node));
@@ -219,7 +221,7 @@ Result<std::int64_t> RowBuilder::dram(const Json& item, const Json& entry, const
                  fmt::format("add hardware: {}: {{available-cpu-dram-mib: …, gpus-per-node: …}}", label));
   }
   const std::int64_t per_node = hardware->gpus_per_node;
-  const bool multi = row.contains("prefill");
+  const bool multi = member(row, "prefill") != nullptr;
   const Json& from = multi ? row["prefill"] : row;
   std::int64_t gpus = 1;
   for (const char* name : {"tp", "pp", "pcp-size"}) {

@@ -24,10 +24,11 @@ enum CharClass : unsigned char {
 
 constexpr auto kClass = [] {
   std::array<unsigned char, 256> of{};
-  for (int c = 0x20; c < 0x7F; ++c) of[static_cast<std::size_t>(c)] = c == ':' || c == '#' ? 0 : kText;
-  for (const char c : std::string_view("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._/+~"))
-    of[static_cast<unsigned char>(c)] |= kLetter | kFlow;
-  of[static_cast<unsigned char>('-')] |= kFlow;
+  for (std::size_t c = 0x21; c < 0x7F; ++c) of[c] = kText | kFlow;
+  of[' '] = kText;
+  for (const char c : std::string_view(":#")) of[static_cast<unsigned char>(c)] = 0;
+  for (const char c : std::string_view(",?[]{}")) of[static_cast<unsigned char>(c)] = kText;
+  for (const char c : std::string_view("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._/+~(")) of[static_cast<unsigned char>(c)] |= kLetter;
   return of;
 }();
 
