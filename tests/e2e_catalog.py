@@ -110,6 +110,13 @@ def hostile_files_are_refused_with_the_limit_named(tmp):
     assert "U+0000" in refused(good + b"\0")
     assert "not valid UTF-8" in refused(good + b"# \xff\n")
     assert "tab" in refused(good + b"\tx: 1\n")
+    # A terminal obeys escapes: none of a file comes to the screen.
+    for escape in (b'x: {image: "\\e[31mred\\x9b"}\n', b'"\\e]0;title\\a*": {}\n'):
+        master.write_bytes(good + escape)
+        for command in (("matrix", "full-sweep"), ("catalog", "check")):
+            done = subprocess.run([PAWL, *command, "--catalog", folder], capture_output=True, env=ENV)
+            shown = (done.stdout + done.stderr).decode()
+            assert done.returncode != 0 and shown and not any(c < " " and c not in "\n\t" or "\x7f" <= c < "\xa0" for c in shown), shown
     # These are no attack: read, and the places stay true.
     for data in (b"\xef\xbb\xbf" + good, good.replace(b"\n", b"\r\n")):
         master.write_bytes(data)

@@ -9,6 +9,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "cli.h"
 #include "posix/embedded_assets.h"
@@ -63,11 +64,12 @@ void print_error(const Error& error, bool json, bool colour) {
     return;
   }
   const std::string where = error.place ? fmt::format("{}:{}:{}: ", error.place->file, error.place->line, error.place->column) : "";
-  fmt::print(stderr, "{}{}{}\n", colour ? "\033[31mpawl:\033[0m " : "pawl: ", where, error.message);
+  // Messages and lines hold what files and other services say.
+  fmt::print(stderr, "{}{}{}\n", colour ? "\033[31mpawl:\033[0m " : "pawl: ", shown_text(where), shown_text(error.message));
   if (error.place && !error.place->text.empty()) {
-    fmt::print(stderr, "  | {}\n  | {:>{}}\n", error.place->text, "^", std::max(1, error.place->column));
+    fmt::print(stderr, "  | {}\n  | {:>{}}\n", shown_line(error.place->text), "^", std::max(1, error.place->column));
   }
-  if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", error.remedy);
+  if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", shown_text(error.remedy));
 }
 
 /// The command that the parser got to.
@@ -196,7 +198,7 @@ int run(int argc, char** argv) {
   // The reference knows 0, 1 for whatever is refused or fails, 2 for usage.
   const auto status = [&](ExitStatus s) { return flags.compat && s != ExitStatus::kDone && s != ExitStatus::kUsage ? 1 : static_cast<int>(s); };
   if (!outcome) {
-    if (flags.compat && !flags.json) fmt::print(stderr, "ERROR: {}\n", outcome.error().message);
+    if (flags.compat && !flags.json) fmt::print(stderr, "ERROR: {}\n", shown_text(outcome.error().message));
     print_error(outcome.error(), flags.json, ::isatty(STDERR_FILENO) != 0);
     return status(outcome.error().exit);
   }
