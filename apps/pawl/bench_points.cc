@@ -30,14 +30,15 @@ double of(const model::BenchResult& result, const char* metric, double model::Di
 
 }  // namespace
 
-Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress, std::stop_token stop) {
+Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress, std::stop_token stop,
+                                          const AfterPoint& after) {
   std::vector<BenchPoint> points;
   const auto measure = [&](loadgen::LoadRequest load, double rate) -> Status {
     BenchPoint& point = points.emplace_back();
     point.rate_per_s = rate;
     point.concurrency = rate > 0 ? load.open_limit.value_or(0) : load.concurrency;
     PAWL_ASSIGN(point.result, loadgen::run_load(load, progress, stop));
-    return {};
+    return after(point.result);
   };
   for (const std::int64_t concurrency : flags.sweep_concurrency) {
     loadgen::LoadRequest load = with_own_prompts(base, points.size());
@@ -57,7 +58,7 @@ Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen:
 }
 
 Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress,
-                                                                      std::stop_token stop) {
+                                                                      std::stop_token stop, const AfterPoint& after) {
   std::vector<loadgen::RunLimit> limits;
   for (const std::string& text : flags.slo) {
     if (!loadgen::is_run_limit(text)) continue;
@@ -77,6 +78,7 @@ Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const Load
     probe.concurrency = load.open_limit.value_or(0);
     PAWL_ASSIGN(probe.result, loadgen::run_load(load, progress, stop));
     if (stop.stop_requested()) return cancelled();
+    PAWL_TRY(after(probe.result));
     const model::BenchResult& result = probe.result;
     probe.holds = result.verdict != "INVALID" && result.counts.ok >= static_cast<std::int64_t>(kKeptUp * static_cast<double>(result.counts.planned));
     // A server that only queues what arrives shows in how long it goes on after the last arrival.

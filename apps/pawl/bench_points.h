@@ -23,13 +23,17 @@ struct BenchSearch {
   double lowest_failed_per_s = 0;
 };
 
+/// Called with the result of each point as soon as it is over.
+using AfterPoint = std::function<Status(model::BenchResult&)>;
+
 /// Measures the points of --sweep-concurrency or --sweep-rate, one after the other, each with prompts of its own.
-Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress, std::stop_token stop);
+Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress, std::stop_token stop,
+                                          const AfterPoint& after);
 
 /// Looks for the highest rate at which every limit of the run holds, the load is offered as planned and the verdict is not
 /// INVALID (--find-max-rate). Gives all probes in their order. Error: kInvalid without a limit to hold.
 Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress,
-                                                                      std::stop_token stop);
+                                                                      std::stop_token stop, const AfterPoint& after);
 
 /// The points as a table on standard output.
 void print_points(const std::vector<BenchPoint>& points);
