@@ -70,6 +70,13 @@ def views_of_a_matrix():
     assert line == first["text"] and ("tp" in line or "-" in line)
 
 
+def a_reader_that_leaves_is_no_defect():
+    for view in ("--table", "--explain=conc"):
+        done = subprocess.Popen([str(PAWL), "matrix", "full-sweep", "--catalog", str(REAL if REAL.exists() else DEMO), view], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+        done.stdout.close()
+        assert done.stderr.read() == b"" and done.wait() in (0, 4), view
+
+
 def refusals_have_their_exit_status():
     args = ("matrix", "full-sweep", "--catalog", DEMO)
     output(*args, "--step-size", "1", status=2)
@@ -279,6 +286,6 @@ with scratch() as tmp:
     def hostile_files():
         hostile_files_are_refused_with_the_limit_named(tmp)
 
-    prove(expanding_loads_no_library_of_the_network, full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
+    prove(expanding_loads_no_library_of_the_network, full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, a_reader_that_leaves_is_no_defect, refusals_have_their_exit_status,
           check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check,
           hostile_files, the_october_tree, a_family_moves, patches)

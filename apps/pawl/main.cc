@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 
 #include "base/shown.h"
@@ -212,6 +213,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return pawl::app::run(argc, argv);
+  } catch (const std::system_error& e) {
+    // Whoever read our output wanted no more of it (`pawl matrix … --table | head`): nothing to report.
+    if (e.code() == std::errc::broken_pipe) return static_cast<int>(pawl::ExitStatus::kMachine);
+    fmt::print(stderr, "pawl: {}\n", e.what());
+    return static_cast<int>(pawl::ExitStatus::kMachine);
   } catch (const std::exception& e) {
     fmt::print(stderr, "pawl: defect: {}\n  please report it with the command that you ran\n", e.what());
     return static_cast<int>(pawl::ExitStatus::kRunFailed);
