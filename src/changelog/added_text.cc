@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/shown.h"
 #include "base/text.h"
 #include "changelog/rule.h"
 
