@@ -70,6 +70,13 @@ def views_of_a_matrix():
     assert line == first["text"] and ("tp" in line or "-" in line)
 
 
+def a_reader_that_leaves_is_no_defect():
+    for view in ("--table", "--explain=conc"):
+        done = subprocess.Popen([str(PAWL), "matrix", "full-sweep", "--catalog", str(REAL if REAL.exists() else DEMO), view], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV)
+        done.stdout.close()
+        assert done.stderr.read() == b"" and done.wait() in (0, 4), view
+
+
 def refusals_have_their_exit_status():
     args = ("matrix", "full-sweep", "--catalog", DEMO)
     output(*args, "--step-size", "1", status=2)
@@ -110,6 +117,13 @@ def hostile_files_are_refused_with_the_limit_named(tmp):
     assert "U+0000" in refused(good + b"\0")
     assert "not valid UTF-8" in refused(good + b"# \xff\n")
     assert "tab" in refused(good + b"\tx: 1\n")
+    # A terminal obeys escapes: none of a file comes to the screen.
+    for escape in (b'x: {image: "\\e[31mred\\x9b"}\n', b'"\\e]0;title\\a*": {}\n'):
+        master.write_bytes(good + escape)
+        for command in (("matrix", "full-sweep"), ("catalog", "check")):
+            done = subprocess.run([PAWL, *command, "--catalog", folder], capture_output=True, env=ENV)
+            shown = (done.stdout + done.stderr).decode()
+            assert done.returncode != 0 and shown and not any(c < " " and c not in "\n\t" or "\x7f" <= c < "\xa0" for c in shown), shown
     # These are no attack: read, and the places stay true.
     for data in (b"\xef\xbb\xbf" + good, good.replace(b"\n", b"\r\n")):
         master.write_bytes(data)
@@ -272,6 +286,6 @@ with scratch() as tmp:
     def hostile_files():
         hostile_files_are_refused_with_the_limit_named(tmp)
 
-    prove(expanding_loads_no_library_of_the_network, full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, refusals_have_their_exit_status,
+    prove(expanding_loads_no_library_of_the_network, full_sweeps_equal_the_reference, priorities_equal_the_reference, views_of_a_matrix, a_reader_that_leaves_is_no_defect, refusals_have_their_exit_status,
           check_reports_every_violation_of_a_broken_catalogue, show_has_the_text_of_a_recipe, the_schema_for_editors_agrees_with_the_check,
           hostile_files, the_october_tree, a_family_moves, patches)

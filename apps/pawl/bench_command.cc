@@ -11,6 +11,7 @@
 #include "bench_live_view.h"
 #include "bench_output_options.h"
 #include "bench_points.h"
+#include "bench_power_options.h"
 #include "bench_workload_options.h"
 #include "benchout/text.h"
 #include "calibration_file.h"
@@ -31,6 +32,7 @@ struct BenchFlags {
   LoadFlags load;
   std::optional<std::int64_t> requests, warmups;
   BenchOutputFlags out;
+  BenchPowerFlags power;
 };
 
 std::vector<std::string> backend_list() {
@@ -60,8 +62,9 @@ Status give_document(const BenchFlags& bench, World& world, const CommonFlags& f
   return {};
 }
 
-ExitStatus status_of(const std::vector<BenchPoint>& points) {
-  return std::ranges::any_of(points, [](const BenchPoint& point) { return point.result.verdict == "INVALID"; }) ? ExitStatus::kFoundWanting : ExitStatus::kDone;
+ExitStatus status_of(const BenchFlags& bench, const std::vector<BenchPoint>& points) {
+  const auto wanting = [&](const BenchPoint& point) { return point.result.verdict == "INVALID" || lacks_power(bench.power, point.result); };
+  return std::ranges::any_of(points, wanting) ? ExitStatus::kFoundWanting : ExitStatus::kDone;
 }
 
 Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const CommonFlags& flags) {
@@ -99,34 +102,29 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   // Two rounds fill caches and batches; beyond that, large runs would spend more on warming up than they gain.
   load.warmups = bench.warmups.value_or(std::min({2 * slots, std::max<std::int64_t>(slots, 256), load.requests == 0 ? 2 * slots : load.requests}));
 
-  if (load.echo && (load.backend.ends_with("-chat") || made->prompt(0).text.empty())) {
-    return usage_error("--echo needs a completions back end and prompts of text", "add --prompt-form text");
-  }
   const auto calibration = latest_calibration(world);
-  const PointWorkload workload_of = [&](std::size_t point) {
-    WorkloadFlags other = asked;
-    other.salt += point;
-    return make_bench_workload(other, world, spoken->prompt_form(), bench.requests, 10 * slots);
-  };
+  PAWL_ASSIGN(const auto probe, BenchProbe::open(bench.power, bench.urls, world));
+  if (probe) load.observer = probe.get();
+  const AfterPoint after = [&](model::BenchResult& result) { return probe ? probe->finish(result, world.stop) : Status{}; };
   if (!bench.load.sweep_concurrency.empty() || !bench.load.sweep_rate.empty()) {
     const auto progress = make_progress(world, flags);
-    PAWL_ASSIGN(auto points, run_sweep(bench.load, load, workload_of, *progress, world.stop));
+    PAWL_ASSIGN(auto points, run_sweep(bench.load, load, *progress, world.stop, after));
     for (BenchPoint& point : points) {
       point.result.calibration = calibration;
       point.result.workload = data_set;
     }
-    PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr, bench.load.paired)));
+    PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr)));
     if (!flags.json) print_points(points);
-    return world.stop.stop_requested() ? ExitStatus::kInterrupted : status_of(points);
+    return world.stop.stop_requested() ? ExitStatus::kInterrupted : status_of(bench, points);
   }
   if (bench.load.find_max_rate) {
     const auto progress = make_progress(world, flags);
-    PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, workload_of, *progress, world.stop));
+    PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, *progress, world.stop, after));
     for (BenchPoint& point : found.second) {
       point.result.calibration = calibration;
       point.result.workload = data_set;
     }
-    PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first, bench.load.paired)));
+    PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first)));
     if (!flags.json) {
       print_points(found.second);
       fmt::print("\n  highest rate that holds: {}\n",
@@ -140,9 +138,6 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   head.model_id = load.model;
   head.chat = load.backend.ends_with("-chat");
   head.max_concurrency = load.concurrency;
-  head.isl = load.isl;
-  head.osl = load.osl;
-  head.range_ratio = load.range_ratio;
   if (const backend::Backend* protocol = backend::find_backend(load.backend)) {
     backend::BodyOptions body;
     body.model = load.model;
@@ -150,17 +145,14 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   }
   PAWL_ASSIGN(const auto outputs, BenchOutputs::open(bench.out, std::move(head)));
   if (!load.arrivals && !load.data_set_arrivals) outputs->target_in_flight = load.concurrency;
-  load.slo = outputs->wanted().slo;
-  load.profiles = outputs->wanted().profiles;
-  outputs->info.dataset = data_set.dataset;
-  outputs->info.tokenizer_id = asked.tokenizer.string();
-  outputs->info.request_rate = bench.load.rate;
-  if (bench.load.arrivals == "gamma") outputs->info.burstiness = bench.load.burstiness;
-  outputs->info.trace_rate = load.data_set_arrivals;
-  outputs->info.predicted_hit_ratio = data_set.predicted_hit_ratio;
   BenchLiveView view(world, flags, outputs.get());
   load.observer = &view;
+  if (probe) {
+    probe->pass_on_to(&view);
+    load.observer = probe.get();
+  }
   PAWL_ASSIGN(model::BenchResult result, loadgen::run_load(load, view, world.stop));
+  PAWL_TRY(after(result));
   view.clear();
   result.calibration = calibration;
   result.workload = data_set;
@@ -172,7 +164,7 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
     print_own_error(result);
   }
   if (result.client.stopped) return ExitStatus::kInterrupted;
-  return result.verdict == "INVALID" ? ExitStatus::kFoundWanting : ExitStatus::kDone;
+  return result.verdict == "INVALID" || lacks_power(bench.power, result) ? ExitStatus::kFoundWanting : ExitStatus::kDone;
 }
 
 Result<ExitStatus> run_calibrate(const loadgen::CalibrationOptions& options, World& world, const CommonFlags& flags) {
@@ -225,6 +217,7 @@ void add_bench_command(Cli& cli) {
       "  pawl bench --url http://127.0.0.1:8000 --model m --sweep-concurrency 1,8,32 --isl 1024 --osl 128\n"
       "  pawl bench --url http://127.0.0.1:8000 --model m --find-max-rate --slo ttft_p99:500ms --isl 1024 --osl 128\n" +
           std::string(workload_examples()) +
+          "  pawl bench --url http://127.0.0.1:8000 --model m --concurrency 16 --isl 1024 --osl 256 --duration 40 --power auto --scrape-metrics auto\n"
           "  pawl bench calibrate\n"
           "\nA key for the server is taken from OPENAI_API_KEY. A stop (Ctrl-C) ends the run with what was measured so far. Exit status: 0 when the "
           "numbers can be used (VALID or SUSPECT),\n"
@@ -242,6 +235,7 @@ void add_bench_command(Cli& cli) {
   add_workload_options(*app, bench->workload);
   add_bench_output_options(*app, bench->out);
   add_load_flags(*app, bench->load);
+  add_bench_power_options(*app, bench->power);
   add_calibrate_command(cli, *app);
   add_bench_file_commands(cli, *app);
   // A parent is called after its subcommand.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "catalogue_source.h"
 #include "cli.h"
@@ -124,9 +125,9 @@ Result<ExitStatus> show(World& world, const CommonFlags& common, const CatalogFl
   while (text.ends_with('\n') || text.ends_with(' ')) text.pop_back();
   const bool block = !text.starts_with('{');
   fmt::print("# {}:{}\n{}:{}{}\n", place.file, place.line, recipe->key, block ? "\n" + std::string(static_cast<std::size_t>(place.column - 1), ' ') : " ",
-             text);
+             shown_text(text));
   if (points && evals) fmt::print("# {} rows, {} of them evaluated by default\n", points->size(), evals->size());
-  for (const plan::Violation& v : violations) fmt::print("# {}:{}:{}: {}\n", v.place.file, v.place.line, v.place.column, v.message);
+  for (const plan::Violation& v : violations) fmt::print("# {}:{}:{}: {}\n", v.place.file, v.place.line, v.place.column, shown_text(v.message));
   return ExitStatus::kDone;
 }
 
@@ -200,8 +201,8 @@ Result<ExitStatus> check(World& world, const CommonFlags& common, const CatalogF
     return status;
   }
   for (const plan::Violation& v : violations) {
-    fmt::print("{}:{}:{}: {} [{}]\n", v.place.file, v.place.line, v.place.column, sentence(v), v.rule);
-    if (!where(v).empty()) fmt::print("  in {}\n", where(v));
+    fmt::print("{}:{}:{}: {} [{}]\n", v.place.file, v.place.line, v.place.column, shown_text(sentence(v)), v.rule);
+    if (!where(v).empty()) fmt::print("  in {}\n", shown_text(where(v)));
   }
   std::size_t files = texts.layout.masters.size() + 1;
   if (violations.empty()) {

@@ -80,5 +80,6 @@ void add_completion_command(Cli& cli);
 void add_changelog_commands(Cli& cli);
 void add_compat_commands(Cli& cli);
 void add_upstream_commands(Cli& cli);
+void add_power_commands(Cli& cli);
 
 }  // namespace pawl::app

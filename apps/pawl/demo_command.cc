@@ -93,7 +93,7 @@ Status print_summary(const World& world, Workbench& bench, const control::Candid
                      double seconds, bool json) {
   const std::string outcome = c.outcome ? codec::enum_text(*c.outcome) : "unfinished";
   std::optional<compare::Comparison> comparison;
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, bench.steward.frozen_baseline(c.id));
+  PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, bench.steward.frozen_baseline(c.id));
   if (baseline && c.outcome == model::Outcome::kValidated) {
     PAWL_ASSIGN(const io::RunEvidence evidence, bench.runner.evidence(RunId{c.attempts.back().run}));
     PAWL_ASSIGN(const steward::Policy policy, steward::load_policy(*world.assets, c.policy));

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <optional>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "cli.h"
 #include "posix/embedded_assets.h"
@@ -63,11 +65,12 @@ void print_error(const Error& error, bool json, bool colour) {
     return;
   }
   const std::string where = error.place ? fmt::format("{}:{}:{}: ", error.place->file, error.place->line, error.place->column) : "";
-  fmt::print(stderr, "{}{}{}\n", colour ? "\033[31mpawl:\033[0m " : "pawl: ", where, error.message);
+  // Messages and lines hold what files and other services say.
+  fmt::print(stderr, "{}{}{}\n", colour ? "\033[31mpawl:\033[0m " : "pawl: ", shown_text(where), shown_text(error.message));
   if (error.place && !error.place->text.empty()) {
-    fmt::print(stderr, "  | {}\n  | {:>{}}\n", error.place->text, "^", std::max(1, error.place->column));
+    fmt::print(stderr, "  | {}\n  | {:>{}}\n", shown_line(error.place->text), "^", std::max(1, error.place->column));
   }
-  if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", error.remedy);
+  if (!error.remedy.empty()) fmt::print(stderr, "  {}\n", shown_text(error.remedy));
 }
 
 /// The command that the parser got to.
@@ -123,6 +126,7 @@ void add_all_commands(Cli& cli) {
   add_change_request_commands(cli);
   add_sweep_commands(cli);
   add_bench_command(cli);
+  add_power_commands(cli);
   add_tokenize_command(cli);
   add_twin_command(cli);
   add_job_command(cli);
@@ -196,7 +200,7 @@ int run(int argc, char** argv) {
   // The reference knows 0, 1 for whatever is refused or fails, 2 for usage.
   const auto status = [&](ExitStatus s) { return flags.compat && s != ExitStatus::kDone && s != ExitStatus::kUsage ? 1 : static_cast<int>(s); };
   if (!outcome) {
-    if (flags.compat && !flags.json) fmt::print(stderr, "ERROR: {}\n", outcome.error().message);
+    if (flags.compat && !flags.json) fmt::print(stderr, "ERROR: {}\n", shown_text(outcome.error().message));
     print_error(outcome.error(), flags.json, ::isatty(STDERR_FILENO) != 0);
     return status(outcome.error().exit);
   }
@@ -209,6 +213,11 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return pawl::app::run(argc, argv);
+  } catch (const std::system_error& e) {
+    // Whoever read our output wanted no more of it (`pawl matrix … --table | head`): nothing to report.
+    if (e.code() == std::errc::broken_pipe) return static_cast<int>(pawl::ExitStatus::kMachine);
+    fmt::print(stderr, "pawl: {}\n", e.what());
+    return static_cast<int>(pawl::ExitStatus::kMachine);
   } catch (const std::exception& e) {
     fmt::print(stderr, "pawl: defect: {}\n  please report it with the command that you ran\n", e.what());
     return static_cast<int>(pawl::ExitStatus::kRunFailed);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "catalogue_source.h"
 #include "cli.h"
@@ -109,7 +111,8 @@ Result<ExitStatus> explain(const plan::Catalogue& catalogue, const plan::Matrix&
   }
   for (const Json& row : found) {
     fmt::print("row {}: {} {} of {}\n  {}:{}: {}\n", row["row"].get<std::size_t>(), row["workload"].get<std::string>(), row["label"].get<std::string>(),
-               row["recipe"].get<std::string>(), row["file"].get<std::string>(), row["entry_line"].get<int>(), trim(row["text"].get<std::string>()));
+               row["recipe"].get<std::string>(), row["file"].get<std::string>(), row["entry_line"].get<int>(),
+               shown_line(trim(row["text"].get<std::string>())));
   }
   return ExitStatus::kDone;
 }
@@ -165,7 +168,8 @@ class RowPrinter {
   }
   Status end() {
     text_ += plan::matrix_text_end(empty_);
-    return flush();
+    PAWL_TRY(flush());
+    return std::fflush(stdout) == 0 ? Status() : machine_error("the rows cannot be written to the output");
   }
 
  private:
@@ -201,7 +205,8 @@ Result<ExitStatus> generate(World& world, const CommonFlags& common, MatrixFlags
     const auto sink = [&printer](const Json& row, const plan::RowOrigin&) { return printer.row(row); };
     PAWL_TRY(sweep ? plan::full_sweep(catalogue, flags.sweep, sink) : plan::test_config(catalogue, flags.test, sink));
     PAWL_TRY(printer.end());
-    return ExitStatus::kDone;
+    // All is said. To take the trees of a catalogue apart would cost as much as checking it did.
+    ::_exit(static_cast<int>(ExitStatus::kDone));
   }
   PAWL_ASSIGN(plan::Matrix matrix, sweep ? plan::full_sweep(catalogue, flags.sweep) : plan::test_config(catalogue, flags.test));
   return print(common, catalogue, std::move(matrix), flags.view);

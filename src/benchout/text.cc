@@ -35,7 +35,57 @@ std::string marked(const model::Distribution& d, const char* name, double value)
   return number(value) + (std::isfinite(value) && has_few(d, name) ? "~" : " ");
 }
 
+std::string counter_lines(const std::vector<model::EngineCounters>& pages) {
+  std::string out;
+  for (const model::EngineCounters& page : pages) {
+    if (!page.problem.empty()) {
+      out += fmt::format("  engine counters   none of {}: {}\n", page.url, page.problem);
+      continue;
+    }
+    const auto moved = std::ranges::count_if(page.change, [](const auto& item) { return item.second != 0; });
+    out += fmt::format("  engine counters   {} of {} moved at {}\n", moved, page.change.size(), page.url);
+    for (const auto& [name, change] : page.change) {
+      if (change != 0 && (name.ends_with("tokens_total") || name.ends_with("requests_total"))) out += fmt::format("                    {} +{}\n", name, change);
+    }
+    for (const std::string& name : page.restarted) out += fmt::format("                    {} fell: the engine began anew\n", name);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string power_text(const model::BenchPower& p) {
+  std::string out;
+  if (!p.valid) {
+    out += fmt::format("\n  power             does not count ({}{})\n", p.source.empty() ? "no source" : p.source, p.sensor.empty() ? "" : ", " + p.sensor);
+    for (const model::PowerReason& reason : p.reasons) out += fmt::format("                    {}: {}\n", reason.code, reason.text);
+  } else {
+    const std::string every = std::isfinite(p.interval_s) ? fmt::format(", every {} s", p.interval_s) : "";
+    out += fmt::format("\n  power             {} W mean, {} W max over {} GPU{} ({}, {}{})\n", number(p.avg_total_gpu_power_w, 1),
+                       number(p.max_total_gpu_power_w, 1), p.observed_gpus, p.observed_gpus == 1 ? "" : "s", p.source, p.sensor, every);
+    out += fmt::format("  energy            {} J", number(p.total_gpu_energy_j, 1));
+    if (std::isfinite(p.joules_per_output_token)) {
+      out += fmt::format(": {} J/output token, {} J/token, {} J/request", number(p.joules_per_output_token, 4), number(p.joules_per_total_token, 4),
+                         number(p.joules_per_successful_query, 2));
+    }
+    out += '\n';
+  }
+  if (p.energy_check) {
+    const model::EnergyCheck& check = *p.energy_check;
+    out += fmt::format("  energy counter    {} J", number(check.counter_j, 1));
+    if (std::isfinite(check.difference_j)) {
+      out += fmt::format("; the samples give {:+.1f} J ({:+.2f} %), {} its error of ±{:.1f} J", check.difference_j, check.difference_pct,
+                         check.within_error.value_or(false) ? "within" : "outside", check.error_j);
+    }
+    out += '\n';
+  }
+  if (std::isfinite(p.sm_clock_mean_mhz)) {
+    out += fmt::format("  SM clock          {} MHz mean, {} MHz least", number(p.sm_clock_mean_mhz, 0), number(p.sm_clock_min_mhz, 0));
+    for (const auto& [name, share] : p.throttle_share) out += fmt::format("; {} {:.0f} %", name, share * 100);
+    out += '\n';
+  }
+  return out;
+}
 
 std::string text_report(const model::BenchResult& r) {
   std::string out = fmt::format("{}{}  {}  ", r.url, r.endpoint, r.model_id);
@@ -79,6 +129,8 @@ std::string text_report(const model::BenchResult& r) {
                          number(r.details->steady->end_s, 1), r.details->steady->requests, number(r.details->steady->output_throughput));
     }
   }
+  if (r.power) out += power_text(*r.power);
+  if (r.engine_counters) out += counter_lines(*r.engine_counters);
   if (!r.osl_source.empty()) out += fmt::format("\n  token counts      {}\n", join_counts(r.osl_source));
   if (!r.flags.empty()) out += fmt::format("  counted           {}\n", join_counts(r.flags));
   if (!r.clock.empty()) out += fmt::format("  clock             {}\n", r.clock);

@@ -10,6 +10,9 @@ namespace pawl::benchout {
 /// The result as people read it on a terminal, up to 100 columns wide. Ends with a line end.
 [[nodiscard]] std::string text_report(const model::BenchResult& result);
 
+/// What is known of the power beside it, a line each, after an empty one.
+[[nodiscard]] std::string power_text(const model::BenchPower& power);
+
 /// Two results side by side: value, change in per cent, and for percentiles whether the 99 % intervals lie apart. Ends
 /// with a line end.
 [[nodiscard]] std::string text_comparison(const model::BenchResult& a, const model::BenchResult& b);

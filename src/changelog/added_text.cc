@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/shown.h"
 #include "base/text.h"
 #include "changelog/rule.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/shown.h"
 
 namespace pawl::changelog {
 
@@ -18,20 +18,6 @@ std::string rule_of(const Error& error) {
   const auto colon = error.message.find(": ");
   if (!error.message.starts_with("C-") || colon == std::string::npos || colon > 6) return {};
   return error.message.substr(0, colon);
-}
-
-std::string shown_line(std::string_view line) {
-  constexpr std::size_t kShown = 160;
-  std::string out;
-  for (std::size_t i = 0; i < line.size() && out.size() < kShown;) {
-    std::size_t length = 1;
-    while (length < 4 && i + length < line.size() && !is_utf8(line.substr(i, length))) ++length;
-    const std::string_view character = line.substr(i, length);
-    const bool fit = is_utf8(character) && static_cast<unsigned char>(character[0]) >= 0x20 && character[0] != 0x7F;
-    out += fit ? character : std::string_view("\xEF\xBF\xBD");
-    i += is_utf8(character) ? length : 1;
-  }
-  return out;
 }
 
 SourcePlace line_place(const std::string& name, std::string_view bytes, std::size_t at) {

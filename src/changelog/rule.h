@@ -17,9 +17,6 @@ namespace pawl::changelog {
 /// The rule that an error of this module names, empty when it names none.
 [[nodiscard]] std::string rule_of(const Error& error);
 
-/// `line` for a screen: cut at 160 bytes, what is no UTF-8 and control characters replaced by U+FFFD.
-[[nodiscard]] std::string shown_line(std::string_view line);
-
 /// The place of the byte `at`: its line, column 1 and the line as it is shown.
 [[nodiscard]] SourcePlace line_place(const std::string& name, std::string_view bytes, std::size_t at);
 

@@ -137,14 +137,6 @@ TEST(Strict, EveryRuleOfOneFileIsNamed) {
   EXPECT_EQ(rule(kFirst + "  pr_link: x\n"), "C-28:6");
 }
 
-TEST(Strict, WhatIsShownOfALineIsAlwaysText) {
-  EXPECT_EQ(shown_line("a\xff\x01 \xE4\xB8\xAD"), "a\xEF\xBF\xBD\xEF\xBF\xBD \xE4\xB8\xAD");
-  EXPECT_EQ(shown_line("\xE4\xB8"), "\xEF\xBF\xBD\xEF\xBF\xBD");
-  std::string wide;
-  for (int i = 0; i < 100; ++i) wide += "\xE4\xB8\xAD";
-  EXPECT_EQ(shown_line(wide), wide.substr(0, 162));
-}
-
 TEST(Strict, HistoryMayOnlyHaveItsLinksCorrected) {
   const std::string base = kFirst + "\n" + entry("https://github.com/SemiAnalysisAI/InferenceX/pull/2");
   const auto on_main = [&](const std::string& head) { return verdict(check_strict(base, head, std::nullopt)); };

@@ -235,6 +235,8 @@ void append_json(std::string& out, const Json& value, JsonForm form) {
   write_value(out, value, {spaced ? ", " : ",", spaced ? ": " : ":", form != JsonForm::kCompactUtf8}, 0);
 }
 
+void append_json_text(std::string& out, const std::string& text) { write_string(out, text, false); }
+
 std::string write_json_sorted(const Json& value) {
   std::string out;
   write_value(out, value, {",", ":", true, true}, 0);

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "codec/describe.h"
+#include "codec/describe_text.h"
 #include "control/iso_time.h"
 #include "control/replay.h"
 #include "control/table_text.h"
@@ -292,6 +292,16 @@ TEST(Candidate, RoundTripsThroughJson) {
   const auto back = codec::from_json<Candidate>(codec::to_json(c), "candidate");
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(codec::to_json(*back), codec::to_json(c));
+}
+
+TEST(Record, IsWrittenAsItsTreeWouldBe) {
+  Candidate c = at_smoke_run();
+  c.detail = "a \"quoted\" text, two lines\n中文";
+  c.outcome = model::Outcome::kFailed;
+  c.rules.keep_branch = {model::Outcome::kFailed, model::Outcome::kUncertain};
+  c.owned = {{.run = 3, .purpose = "final", .gpu_hours = 1.25}, {.run = 4}};
+  c.parked = Parking{2, {3, 4}, "2026-11-30T16:03:27Z"};
+  EXPECT_EQ(codec::described_text(c), codec::write_json(codec::to_json(c), codec::JsonForm::kCompactUtf8));
 }
 
 }  // namespace

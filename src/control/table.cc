@@ -189,8 +189,8 @@ std::vector<Transition> build_table() {
     any("78", state, E::kHandoffRequested, S::kHandedOff, {C::kReleaseClaim});
   }
   any("81", S::kClosed, E::kRequestReopened, S::kHandedOff, {C::kReleaseClaim});
-  overlay("80", S::kClosed, E::kLateRun, {});
-  overlay("80", S::kValidated, E::kLateRun, {});
+  overlay("80", S::kClosed, E::kLateRun, {C::kPostReceipt});
+  overlay("80", S::kValidated, E::kLateRun, {C::kPostReceipt});
   overlay("82", S::kValidated, E::kImageNewer, {});
   return table;
 }

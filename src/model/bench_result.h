@@ -9,6 +9,7 @@
 
 #include "model/bench_data_set.h"
 #include "model/bench_details.h"
+#include "model/bench_power.h"
 #include "model/calibration.h"
 #include "model/client_health.h"
 #include "model/distribution.h"
@@ -54,12 +55,14 @@ struct BenchResult {
   std::optional<Calibration> calibration;  ///< the latest of this client on this machine; absent when it was never taken
   std::string verdict;                     ///< VALID, SUSPECT, INVALID
   std::vector<VerdictReason> reasons;
-  std::optional<BenchDataSet> workload;  ///< what was asked; absent where a job gave lengths alone
-  std::optional<BenchDetails> details;   ///< what only reports and other tools need
+  std::optional<BenchDataSet> workload;                        ///< what was asked; absent where a job gave lengths alone
+  std::optional<BenchDetails> details;                         ///< what only reports and other tools need
+  std::optional<BenchPower> power;                             ///< absent when it was not asked for
+  std::optional<std::vector<EngineCounters>> engine_counters;  ///< one for each page that was asked for
 };
 BOOST_DESCRIBE_STRUCT(BenchResult, (),
                       (schema, url, backend, model_id, endpoint, max_concurrency, isl, osl, range_ratio, num_requests, num_warmups, seed, clock, started_unix_s,
                        ended_unix_s, duration_s, counts, failures, total_input_tokens, total_output_tokens, osl_source, request_throughput, output_throughput,
-                       total_token_throughput, metrics, flags, client, calibration, verdict, reasons, workload, details))
+                       total_token_throughput, metrics, flags, client, calibration, verdict, reasons, workload, details, power, engine_counters))
 
 }  // namespace pawl::model

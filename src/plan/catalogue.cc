@@ -300,11 +300,18 @@ Catalogue Catalogue::read_leniently(const Layout& layout, std::map<std::string, 
                                     const codec::YamlLimits& limits) {
   Catalogue catalogue;
   catalogue.layout_ = layout;
-  for (const std::string& master : layout.masters) {
+  for (auto given = layout.masters.begin(); given != layout.masters.end(); ++given) {
+    const std::string& master = *given;
     const auto bytes = texts.find(master);
-    if (bytes != texts.end()) {
-      const bool again = std::ranges::count(layout.masters, master) > 1;
-      catalogue.take_master(master, again ? bytes->second : std::move(bytes->second), limits, problems);
+    if (std::find(layout.masters.begin(), given, master) != given) {
+      const auto first = std::ranges::find(catalogue.recipes_, master, &Recipe::file);
+      if (first == catalogue.recipes_.end()) continue;  // a file without entries may be named twice, as with the reference
+      problems.push_back({"M-04", first->key,
+                          bad_input(fmt::format("Duplicate configuration keys: {}{} is given twice, {} and all others of it are there already",
+                                                layout.shown_folder, master, first->key),
+                                    "name every master file once")});
+    } else if (bytes != texts.end()) {
+      catalogue.take_master(master, std::move(bytes->second), limits, problems);
     } else {
       problems.push_back({"M-01", {}, not_found(fmt::format("{} does not exist", layout.shown_folder + master))});
     }

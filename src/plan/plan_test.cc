@@ -132,6 +132,10 @@ TEST(Catalogue, MistakesHaveAPlace) {
   const auto twice = Catalogue::read(testing::layout_of({"a.yaml", "b.yaml"}), {{"a.yaml", "k: {}\n"}, {"b.yaml", "k: {}\n"}});
   ASSERT_FALSE(twice);
   EXPECT_NE(twice.error().message.find("Duplicate configuration keys"), std::string::npos);
+  const auto again = Catalogue::read(testing::layout_of({"a.yaml", "a.yaml"}), {{"a.yaml", "k: {}\n"}});
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("Duplicate configuration keys"), std::string::npos);
+  EXPECT_TRUE(Catalogue::read(testing::layout_of({"a.yaml", "a.yaml"}), {{"a.yaml", "{}\n"}})) << "there is nothing to be there twice";
 }
 
 TEST(RealCatalogue, FixedRowsEqualTheReferenceByteForByte) {

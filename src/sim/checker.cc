@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "codec/describe.h"
+#include "codec/describe_text.h"
 #include "model/point.h"
 #include "model/row.h"
 #include "report/style.h"
@@ -79,7 +79,8 @@ void Checker::check_comment(const Mutation& m) {
     const bool listed = !outside_.listing_partial();
     std::set<std::int64_t> ours;
     for (const Run& run : outside_.runs()) {
-      if (run.gone) continue;
+      // One that appears after the list was made is found by the last look, and the receipt is written again.
+      if (run.gone || run.id > outside_.listed_runs()) continue;
       const bool by_head = std::ranges::any_of(last_->attempts, [&](const control::Attempt& a) { return a.head == run.head; }) || run.head == last_->head;
       if (run.request.marker.starts_with("pawl-" + last_->id) || by_head) ours.insert(run.id);
     }
@@ -259,8 +260,9 @@ void Checker::between() {
          "ready for review before it is validated");
 }
 
-void Checker::at_the_end() {
+void Checker::at_the_end(const std::string& record) {
   if (!last_) return;
+  demand(16, record == codec::described_text(*last_), "the database has another record than the one that was decided last");
   demand(25, control::terminal(last_->state), "it never ended: " + codec::enum_text(last_->state));
   std::int64_t claims = 0;
   (void)database_->query("SELECT count(*) FROM steward_claim WHERE candidate = ?1", {last_->id}, [&](const store::Row& row) {
@@ -268,12 +270,18 @@ void Checker::at_the_end() {
     return Status();
   });
   demand(22, claims == 0, "the recipe stays claimed");
+  if (const auto receipt = outside_.all_comments().find(last_->id + "/receipt"); receipt != outside_.all_comments().end()) {
+    for (const std::int64_t run : last_->runs) {
+      demand(24, has(receipt->second.body, std::to_string(run)), fmt::format("run {} is known, and the receipt does not name it", run));
+    }
+  }
   if (last_->state == State::kClosed) {
     const io::ChangeRequest* request = request_of(outside_);
     if (request != nullptr && last_->cr != 0) {
       demand(13, std::ranges::all_of(outside_.runs(), [](const Run& run) { return io::terminal(run.state) || run.gone; }), "runs go on after the end");
-      const std::string key = last_->id + "/receipt";
-      demand(16, outside_.handed_off_at_point() != 0 || keys_.contains(key), "no receipt");
+      const auto receipt = outside_.all_comments().lower_bound(last_->id + "/receipt");
+      demand(16, outside_.handed_off_at_point() != 0 || (receipt != outside_.all_comments().end() && receipt->first.starts_with(last_->id + "/receipt")),
+             "no receipt");
     }
   }
 }

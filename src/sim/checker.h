@@ -27,12 +27,13 @@ class Checker {
   void taken(const steward::Taken& taken);
   /// Between two steps, and when a life has ended.
   void between();
-  /// When nothing is left to do.
-  void at_the_end();
+  /// When nothing is left to do. `record`: of the candidate, as the database has it.
+  void at_the_end(const std::string& record);
 
   [[nodiscard]] const std::optional<Violation>& violation() const { return violation_; }
   [[nodiscard]] const std::map<int, std::int64_t>& rows() const { return rows_; }  ///< row of the table → how often taken
-  void steward_is(int which) { steward_ = which; }
+  /// As it was last decided; absent before the first event.
+  [[nodiscard]] const std::optional<control::Candidate>& last() const { return last_; }
   /// Looked at once per number: how often each invariant was checked.
   [[nodiscard]] const std::map<int, std::int64_t>& checked() const { return checked_; }
 
@@ -52,7 +53,6 @@ class Checker {
   std::int64_t proven_at_ = 0, late_mutations_ = 0;
   std::size_t intents_ = 0;
   bool frozen_ = false;
-  int steward_ = 0;
 };
 
 }  // namespace pawl::sim

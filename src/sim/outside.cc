@@ -370,8 +370,9 @@ Result<T> Outside::call(const Mutation* mutation, const Work& work) {
     mix(static_cast<std::uint64_t>(kind) + 7919u * static_cast<std::uint64_t>(points_));
     if (human(kind)) {
       // What another steward does in the middle of this call makes this one the effect that was under way.
+      const std::int64_t before = points_;
       strike(kind);
-      disturbed = disturbed || kind == FaultKind::kOtherSteward;
+      disturbed = disturbed || points_ != before;
     } else if (kind == FaultKind::kCrashBefore) {
       throw Crash{};
     } else if (kind == FaultKind::kCrashAfter) {
@@ -543,6 +544,7 @@ Run& Outside::make_run(const io::SweepRequest& request) {
   run.id = static_cast<std::int64_t>(runs_.size()) + 1;
   run.request = request;
   run.head = request.head;
+  run.rows = &rows_of(request.points, request.evals);
   run.fate = attempts_made_ < scenario_.fates.size() ? scenario_.fates[attempts_made_] : Fate::kPass;
   ++attempts_made_;
   run.made_at = mono_s_;
@@ -677,7 +679,7 @@ Result<io::RunStatus> Outside::rerun(RunId id, std::int64_t expected, bool) {
 }
 
 Result<std::vector<io::RunStatus>> Outside::owned(const io::OwnedQuery& query) {
-  return call<std::vector<io::RunStatus>>(nullptr, [&]() -> Result<std::vector<io::RunStatus>> {
+  auto answer = call<std::vector<io::RunStatus>>(nullptr, [&]() -> Result<std::vector<io::RunStatus>> {
     if (partial_left_ > 0 && partial_left_-- > 0) return bad_input("the listing of runs is incomplete");
     std::vector<io::RunStatus> all;
     for (const Run& run : runs_) {
@@ -688,6 +690,10 @@ Result<std::vector<io::RunStatus>> Outside::owned(const io::OwnedQuery& query) {
     }
     return all;
   });
+  // Whatever the reason: a receipt that was written without the list may not name every run, and says so.
+  listing_partial_ = listing_partial_ || !answer;
+  if (answer) listed_runs_ = static_cast<std::int64_t>(runs_.size());
+  return answer;
 }
 
 Status Outside::cancel(RunId id) {
@@ -713,9 +719,8 @@ Result<io::RunEvidence> Outside::evidence(RunId id) {
     for (std::size_t i = 0; i < run.request.points.size() + run.request.evals.size(); ++i)
       jobs.push_back({{"state", ok ? "succeeded" : "failed"}, {"log_complaints", 0}});
     if (ok) {
-      const auto& rows = rows_of(run.request.points, run.request.evals);
-      evidence.rows = rows.first;
-      evidence.evals = rows.second;
+      evidence.rows = run.rows->first;
+      evidence.evals = run.rows->second;
       if (run.fate == Fate::kMissingRow && !evidence.rows.empty()) evidence.rows.pop_back();
       if (run.fate == Fate::kWrongImage && !evidence.rows.empty()) evidence.rows[0]["image"] = kOldImage;
       if (run.fate == Fate::kEvalFails && !evidence.evals.empty()) evidence.evals[0]["pawl"]["passed"] = false;

@@ -52,6 +52,7 @@ struct Run {
   std::string reason;
   std::int64_t starts_at = 0, ends_at = 0;  ///< seconds
   std::int64_t cancelled_at = 0, made_at = 0;
+  const std::pair<std::vector<codec::Json>, std::vector<codec::Json>>* rows = nullptr;  ///< that it leaves when it passes
 };
 
 /// What a mutation was, for whoever checks.
@@ -103,6 +104,8 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
   [[nodiscard]] std::int64_t handed_off_at_point() const { return handed_off_at_point_; }
   [[nodiscard]] std::int64_t last_read_point() const { return last_read_; }
   [[nodiscard]] bool foreign_push() const { return foreign_push_; }
+  /// Runs that were there when they were listed last.
+  [[nodiscard]] std::int64_t listed_runs() const { return listed_runs_; }
   [[nodiscard]] bool ready_by_person() const { return ready_by_person_; }
   [[nodiscard]] bool listing_partial() const { return listing_partial_; }
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
@@ -190,6 +193,7 @@ class Outside final : public io::Forge, public io::SweepRunner, public io::Resul
   bool image_gone_ = false, double_next_ = false, lose_next_ = false, conflicted_ = false, cancel_pending_ = false, listing_partial_ = false,
        foreign_push_ = false, ready_by_person_ = false;
   int ignored_labels_ = 0;
+  std::int64_t listed_runs_ = 0;
   int partial_left_ = 0;
   std::uint64_t hash_ = 0xCBF29CE484222325u;
 };

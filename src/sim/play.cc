@@ -168,18 +168,23 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
         if (!started) {
           // Refused before anything was recorded: asked again, as a person would.
           if (started.error().cls == ErrorClass::kTransient || started.error().cls == ErrorClass::kInternal) continue;
+          // The recipe is gone already: refused, and nothing was recorded.
+          if (started.error().cls == ErrorClass::kNotFound) {
+            ended = true;
+            break;
+          }
           played.violation = Violation{25, "start: " + started.error().message};
           break;
         }
         id = started->id;
         if (options.repairs || options.infrastructure_retries || scenario.checkpointed) {
           // The rules are frozen into the record: planted there.
-          auto record = first.find(id);
-          if (options.repairs) (*record)->rules.repairs = *options.repairs;
-          if (options.infrastructure_retries) (*record)->rules.infrastructure_retries = *options.infrastructure_retries;
-          (*record)->rules.checkpointed_deferral = (*record)->rules.checkpointed_deferral || scenario.checkpointed;
+          auto frozen = first.find(id);
+          if (options.repairs) (*frozen)->rules.repairs = *options.repairs;
+          if (options.infrastructure_retries) (*frozen)->rules.infrastructure_retries = *options.infrastructure_retries;
+          (*frozen)->rules.checkpointed_deferral = (*frozen)->rules.checkpointed_deferral || scenario.checkpointed;
           (void)(*db)->execute("UPDATE steward_candidate SET record = ?2, holder = '' WHERE id = ?1",
-                               {id, codec::write_json(codec::to_json(**record), codec::JsonForm::kCompactUtf8)});
+                               {id, codec::write_json(codec::to_json(**frozen), codec::JsonForm::kCompactUtf8)});
           continue;  // the next life reads it
         }
       }
@@ -242,17 +247,18 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
       checker.use(**db);
     }
   }
+  std::string record;
+  (void)(*db)->query("SELECT record FROM steward_candidate WHERE id = ?1", {id}, [&](const store::Row& row) {
+    record = row.text(0);
+    return Status();
+  });
   if (!played.violation) {
     outside.pass_time(60);
-    if (!checker.violation() && ended) checker.at_the_end();
+    if (!checker.violation() && ended) checker.at_the_end(record);
     if (!ended && !checker.violation()) played.violation = Violation{25, "sixty lives, and no end"};
     if (checker.violation()) played.violation = checker.violation();
   }
-  if (!id.empty()) {
-    steward::Steward reader(world(0));
-    auto record = reader.find(id);
-    if (record) played.candidate = *record;
-  }
+  played.candidate = checker.last();
   if (!options.policy_text.empty()) catalogues_.policies.clear();
   if (keep_world) {
     for (const auto& [key, comment] : outside.all_comments()) played.comments[key.substr(key.find('/') + 1)] = comment.body;
@@ -267,7 +273,7 @@ Played Player::play(const Scenario& scenario, const PlayOptions& options) {
   played.rows = checker.rows();
   played.checked = checker.checked();
   outside.mix(static_cast<std::uint64_t>(played.steps));
-  if (played.candidate) outside.mix(codec::write_json(codec::to_json(*played.candidate), codec::JsonForm::kCompactUtf8));
+  if (played.candidate) outside.mix(record);
   played.hash = outside.hash();
   return played;
 }
@@ -279,6 +285,7 @@ Crowd crowd(std::int64_t candidates) {
   const Scenario scenario;
   io::NoProgress quiet;
   steward::CatalogueCache catalogues;
+  catalogues.commits_max = static_cast<std::size_t>(candidates) * 4 + 128;
   struct One {
     std::unique_ptr<Outside> outside;
     std::unique_ptr<steward::Steward> steward;

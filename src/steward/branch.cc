@@ -7,7 +7,6 @@
 #include "model/row.h"
 #include "plan/launch_script.h"
 #include "steward/answers.h"
-#include "steward/matrix_keys.h"
 
 // What is pushed to the branch, and what is proven about it before the final sweep.
 namespace pawl::steward {
@@ -161,9 +160,8 @@ Result<Answer> Performer::check_final(const Candidate& c) {
   if (Status gate = changelog::check_appended(ledger, appended->second, c.recipe, file); !gate) return fail("changelog-gate", gate.error().message);
   PAWL_ASSIGN(const RecipeMatrix* was, before->matrix(c.recipe));
   PAWL_ASSIGN(const RecipeMatrix* is, after->matrix(c.recipe));
-  const std::vector<std::string> keys = keys_of(is->points);
-  if (keys_of(was->points) != keys || keys_of(was->evals) != keys_of(is->evals))
-    return fail("matrix-changed", "the matrix of the head is not the matrix of the base");
+  const std::vector<std::string>& keys = is->point_keys;
+  if (was->point_keys != keys || was->eval_keys != is->eval_keys) return fail("matrix-changed", "the matrix of the head is not the matrix of the base");
   PAWL_ASSIGN(const std::string* edited, before->with_image(c.recipe, c.image_new));
   for (const auto& [path, bytes] : before->texts.texts) {
     if (path == file) continue;
@@ -173,7 +171,7 @@ Result<Answer> Performer::check_final(const Candidate& c) {
     }
   }
 
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
+  PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
   if (!baseline) return internal_error("the frozen baseline is gone");
   for (const Json& row : baseline->rows) {
     if (std::ranges::find(keys, model::row_point_key(row)) == keys.end())

@@ -17,26 +17,33 @@ using control::EventKind;
 using model::Outcome;
 
 Result<const Policy*> Performer::policy(const std::string& profile) {
-  std::map<std::string, Policy>& known = (world_.catalogues != nullptr ? *world_.catalogues : own_catalogues_).policies;
+  std::map<std::string, Policy>& known = cache().policies;
   if (const auto found = known.find(profile); found != known.end()) return &found->second;
   PAWL_ASSIGN(Policy loaded, load_policy(world_.assets, profile));
   return &known.emplace(profile, std::move(loaded)).first->second;
 }
 
-Result<std::shared_ptr<CommitCatalogue>> Performer::catalogue(const std::string& commit) {
-  return (world_.catalogues != nullptr ? *world_.catalogues : own_catalogues_).at(world_.forge, world_.assets, commit);
-}
+Result<std::shared_ptr<CommitCatalogue>> Performer::catalogue(const std::string& commit) { return cache().at(world_.forge, world_.assets, commit); }
 
-Result<std::optional<model::Baseline>> Performer::frozen_baseline(const std::string& id) {
+Result<std::shared_ptr<const model::Baseline>> Performer::frozen_baseline(const std::string& id) {
   const auto known = baselines_.find(id);
-  if (known != baselines_.end()) return std::optional<model::Baseline>(known->second);
-  std::optional<model::Baseline> found;
-  PAWL_TRY(world_.database.query("SELECT record FROM steward_baseline WHERE candidate = ?1", {id}, [&](const store::Row& row) -> Status {
-    PAWL_ASSIGN(const codec::Json json, codec::parse_json(row.text(0), "steward_baseline"));
-    PAWL_ASSIGN(found, codec::from_json<model::Baseline>(json, "baseline"));
-    return {};
+  if (known != baselines_.end()) return known->second;
+  std::string sha256;
+  PAWL_TRY(world_.database.query("SELECT sha256 FROM steward_baseline WHERE candidate = ?1", {id}, [&](const store::Row& row) {
+    sha256 = row.text(0);
+    return Status();
   }));
-  if (found) baselines_.emplace(id, *found);  // frozen: it never changes
+  if (sha256.empty()) return std::shared_ptr<const model::Baseline>();
+  std::shared_ptr<const model::Baseline> found = cache().baseline(sha256);
+  if (!found) {
+    PAWL_TRY(world_.database.query("SELECT record FROM steward_baseline WHERE candidate = ?1", {id}, [&](const store::Row& row) -> Status {
+      PAWL_ASSIGN(const codec::Json json, codec::parse_json(row.text(0), "steward_baseline"));
+      PAWL_ASSIGN(model::Baseline read, codec::from_json<model::Baseline>(json, "baseline"));
+      found = cache().keep(sha256, std::move(read));
+      return {};
+    }));
+  }
+  baselines_.emplace(id, found);  // frozen: it never changes
   return found;
 }
 
@@ -162,8 +169,8 @@ Result<Answer> Performer::perform(const Candidate& c, const control::Command& co
         // Nothing that was proven holds for another main: asked again at the last moment.
         PAWL_ASSIGN(const std::string main, main_head());
         if (main != c.base) return Answer{Event{.kind = EventKind::kMainAdvanced, .commit = main}};
-        if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);
         PAWL_TRY(guard(c));
+        if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);
         PAWL_TRY(world_.forge.set_label(request, policy->sweep_label, true));
         return done();
       }

@@ -40,9 +40,11 @@ class Performer {
   /// differs), that the request is a draft at our head, and that every baseline point is in the matrix.
   Result<Answer> check_final(const control::Candidate& candidate);
 
-  Result<std::optional<model::Baseline>> frozen_baseline(const std::string& id);
+  /// Null while there is none.
+  Result<std::shared_ptr<const model::Baseline>> frozen_baseline(const std::string& id);
   Result<const Policy*> policy(const std::string& profile);
   Result<std::shared_ptr<CommitCatalogue>> catalogue(const std::string& commit);
+  [[nodiscard]] CatalogueCache& cache() { return world_.catalogues != nullptr ? *world_.catalogues : own_catalogues_; }
 
  private:
   /// Looks at the request and at the fence immediately before a mutation; what a person did, or another holder, ends the
@@ -81,7 +83,7 @@ class Performer {
   Result<Answer> mark_ready(const control::Candidate& candidate);
   Status report_attempt(const control::Candidate& candidate);
   Status report_one(const control::Candidate& candidate, const control::Attempt& attempt);
-  Result<Expectation> expectation(const control::Candidate& candidate, const control::Attempt& attempt, const std::optional<model::Baseline>& baseline);
+  Result<Expectation> expectation(const control::Candidate& candidate, const control::Attempt& attempt, const model::Baseline* baseline);
 
   Result<std::vector<io::RunStatus>> owned_runs(const control::Candidate& candidate);
   /// Cancels a run of ours; its state afterwards, terminal or, where cancelling takes its time, not yet.
@@ -94,7 +96,7 @@ class Performer {
 
   const StewardWorld& world_;
   CatalogueCache own_catalogues_;
-  std::map<std::string, model::Baseline> baselines_;
+  std::map<std::string, std::shared_ptr<const model::Baseline>> baselines_;  ///< by candidate
   [[nodiscard]] bool disturbed() const { return interrupted_.has_value() || taken_over_; }
   std::optional<control::Event> interrupted_;  ///< what a person did while a command was performed
   std::int64_t fence_ = 0;

@@ -9,7 +9,6 @@
 #include "model/point.h"
 #include "report/thread.h"
 #include "steward/answers.h"
-#include "steward/matrix_keys.h"
 
 // From a candidate that was thought of to a draft request with a frozen baseline.
 namespace pawl::steward {
@@ -59,7 +58,7 @@ Result<Answer> Performer::preflight_baseline(const Candidate& c) {
   auto matrix = at->matrix(c.recipe);
   if (!matrix && matrix.error().cls == ErrorClass::kNotFound) return refused(EventKind::kBaselineRefused, Outcome::kRetired, "recipe-gone", kRecipeGone);
   if (!matrix) return std::move(matrix).error();
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, world_.results.newest(c.recipe, c.image_old, keys_of((*matrix)->points)));
+  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, world_.results.newest(c.recipe, c.image_old, (*matrix)->point_keys));
   if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
   return happened(EventKind::kBaselineReady);
 }
@@ -116,16 +115,18 @@ Result<Answer> Performer::open_request(const Candidate& c) {
 }
 
 Result<Answer> Performer::freeze_baseline(const Candidate& c) {
-  PAWL_ASSIGN(std::optional<model::Baseline> baseline, frozen_baseline(c.id));
+  PAWL_ASSIGN(std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
   if (!baseline) {
     PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(c.base));
     PAWL_ASSIGN(const RecipeMatrix* matrix, at->matrix(c.recipe));
-    PAWL_ASSIGN(baseline, world_.results.newest(c.recipe, c.image_old, keys_of(matrix->points)));
-    if (const auto problem = baseline_problem(c, baseline)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
-    const std::string record = codec::write_json(codec::to_json(*baseline), codec::JsonForm::kCompactUtf8);
+    PAWL_ASSIGN(std::optional<model::Baseline> newest, world_.results.newest(c.recipe, c.image_old, matrix->point_keys));
+    if (const auto problem = baseline_problem(c, newest)) return refused(EventKind::kBaselineRefused, Outcome::kFailed, problem->first, problem->second);
+    const std::string record = codec::write_json(codec::to_json(*newest), codec::JsonForm::kCompactUtf8);
     // Frozen once: a second, different record would be a defect, and changes nothing.
     PAWL_TRY(
         world_.database.execute("INSERT OR IGNORE INTO steward_baseline (candidate, record, sha256) VALUES (?1, ?2, ?3)", {c.id, record, sha256_hex(record)}));
+    PAWL_ASSIGN(baseline, frozen_baseline(c.id));
+    if (!baseline) return internal_error("the frozen baseline is gone");
   }
   world_.progress.report({"baseline", fmt::format("frozen: {} of {}, {} points, {} evals, run {}", baseline->date, baseline->image, baseline->rows.size(),
                                                   baseline->evals.size(), baseline->run)});
@@ -133,7 +134,7 @@ Result<Answer> Performer::freeze_baseline(const Candidate& c) {
 }
 
 Result<Answer> Performer::write_body(const Candidate& c) {
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
+  PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
   if (!baseline) return internal_error("the frozen baseline is gone");
   PAWL_ASSIGN(const Policy* policy, this->policy(c.policy));
   PAWL_TRY(guard(c));

@@ -151,13 +151,15 @@ Result<Answer> Performer::dispatch(const Candidate& c, bool final) {
                              .eval_task = c.eval_task,
                              .fail_fast = policy->fail_fast};
     if (!final) {
-      plan::SmokeSelection smoke = plan::select_smoke(matrix->points, matrix->evals, policy->smoke_eval);
-      request.points = std::move(smoke.points);
-      request.evals = std::move(smoke.evals);
+      PAWL_ASSIGN(const plan::SmokeSelection* smoke, at->smoke(c.recipe, policy->smoke_eval));
+      request.points = smoke->points;
+      request.evals = smoke->evals;
     }
     PAWL_ASSIGN(const std::optional<LaunchScript> script, read_launch_script(world_.forge, c.head, matrix->points));
     if (script) request.launch_flags = plan::launch_flags(script->text);
     PAWL_TRY(guard(c));
+    // Everything since the first look took its time: the last word is asked for right before the effect.
+    if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);
     auto dispatched = world_.runner.dispatch(request);
     if (dispatched) {
       run = *dispatched;
@@ -205,6 +207,7 @@ Result<Answer> Performer::rerun(const Candidate& c) {
     // Jobs that were cancelled are left out by a re-run of the failed ones: then everything runs again.
     const bool whole = now->state == io::RunState::kCancelled || run_class(*now) != RunClass::kInfrastructure;
     PAWL_TRY(guard(c));
+    if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);
     PAWL_ASSIGN(*now, world_.runner.rerun(RunId{attempt.run}, attempt.run_attempt, whole));
   }
   world_.progress.report({"retry", fmt::format("run {} again, attempt {}", attempt.run, now->attempt)});
@@ -270,7 +273,7 @@ Result<Answer> Performer::watch_run(const Candidate& c) {
   return Answer{{}, c.rules.poll_s};
 }
 
-Result<Expectation> Performer::expectation(const Candidate& c, const Attempt& attempt, const std::optional<model::Baseline>& baseline) {
+Result<Expectation> Performer::expectation(const Candidate& c, const Attempt& attempt, const model::Baseline* baseline) {
   PAWL_ASSIGN(const Policy* policy, this->policy(c.policy));
   PAWL_ASSIGN(const std::shared_ptr<CommitCatalogue> at, catalogue(attempt.head));
   PAWL_ASSIGN(const RecipeMatrix* matrix, at->matrix(c.recipe));
@@ -278,11 +281,11 @@ Result<Expectation> Performer::expectation(const Candidate& c, const Attempt& at
   if (attempt.final) {
     expected.points = matrix->points;
     expected.evals = matrix->evals;
-    if (baseline) expected.baseline = &*baseline;
+    expected.baseline = baseline;
   } else {
-    plan::SmokeSelection smoke = plan::select_smoke(matrix->points, matrix->evals, policy->smoke_eval);
-    expected.points = std::move(smoke.points);
-    expected.evals = std::move(smoke.evals);
+    PAWL_ASSIGN(const plan::SmokeSelection* smoke, at->smoke(c.recipe, policy->smoke_eval));
+    expected.points = smoke->points;
+    expected.evals = smoke->evals;
   }
   return expected;
 }
@@ -298,9 +301,9 @@ Result<Answer> Performer::judge_run(const Candidate& c, bool final) {
                         .outcome = Outcome::kUncertain}};
   }
   if (!evidence) return std::move(evidence).error();
-  PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
+  PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
   if (final && !baseline) return internal_error("the frozen baseline is gone");
-  PAWL_ASSIGN(const Expectation expected, expectation(c, attempt, baseline));
+  PAWL_ASSIGN(const Expectation expected, expectation(c, attempt, baseline.get()));
   const std::vector<report::Check> checks = judge(*evidence, expected);
   for (const report::Check& check : checks) {
     world_.progress.report({"judge", fmt::format("{} {}: {} of {}", check.ok ? "ok  " : "FAIL", check.code, check.found, check.wanted)});
@@ -348,7 +351,7 @@ Result<Answer> Performer::diagnose(const Candidate& c) {
                                  }));
   if (!proposal) {
     PAWL_ASSIGN(const io::RunStatus run, world_.runner.status(RunId{attempt.run}));
-    PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
+    PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
     io::Briefing briefing{.ledger = {{"candidate", codec::to_json(c)},
                                      {"baseline", baseline ? codec::to_json(*baseline) : Json()},
                                      {"repairs_left", c.rules.repairs - c.repairs}},
@@ -385,8 +388,8 @@ Status Performer::report_one(const Candidate& c, const Attempt& attempt) {
   PAWL_ASSIGN(const Policy* policy, this->policy(c.policy));
   report::AttemptFacts facts{.run = attempt.run, .run_attempt = attempt.run_attempt, .scale = c.scale.text()};
   if (attempt.run != 0) {
-    PAWL_ASSIGN(const std::optional<model::Baseline> baseline, frozen_baseline(c.id));
-    PAWL_ASSIGN(const Expectation expected, expectation(c, attempt, baseline));
+    PAWL_ASSIGN(const std::shared_ptr<const model::Baseline> baseline, frozen_baseline(c.id));
+    PAWL_ASSIGN(const Expectation expected, expectation(c, attempt, baseline.get()));
     auto run = world_.runner.status(RunId{attempt.run});
     if (!run && run.error().cls != ErrorClass::kNotFound) return std::move(run).error();
     if (attempt.status == AttemptStatus::kPassed && (!run || run->state != io::RunState::kSuccess)) {

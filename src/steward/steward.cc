@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "codec/describe.h"
+#include "codec/describe_text.h"
 #include "model/image.h"
 
 namespace pawl::steward {
@@ -15,7 +15,15 @@ using control::Candidate;
 using control::Event;
 using control::EventKind;
 
-std::string compact(const Json& json) { return codec::write_json(json, codec::JsonForm::kCompactUtf8); }
+std::optional<control::CommandKind> command_kind(const std::string& text) {
+  static const std::map<std::string, control::CommandKind> kinds = [] {
+    std::map<std::string, control::CommandKind> all;
+    for (const std::string& name : codec::enum_texts<control::CommandKind>()) all.emplace(name, *codec::enum_value<control::CommandKind>(name));
+    return all;
+  }();
+  const auto found = kinds.find(text);
+  return found == kinds.end() ? std::nullopt : std::optional(found->second);
+}
 
 /// Events of a forge are hints: whoever forges, repeats or reorders them gains nothing, because the request is read.
 bool hint(EventKind kind) {
@@ -134,7 +142,7 @@ Result<Candidate> Steward::start(const StartRequest& request) {
   candidate.branch = "pawl/auto-" + candidate.id;
   Held held{1, candidate};
   PAWL_TRY(world_.database.transaction([&]() -> Status {
-    const std::string record = compact(codec::to_json(candidate));
+    const std::string record = codec::described_text(candidate);
     PAWL_TRY(world_.database.execute(
         "INSERT INTO steward_candidate (id, recipe, state, version, record, initial, holder, fence, lease_until) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, ?7)",
         {candidate.id, candidate.recipe, codec::enum_text(candidate.state), candidate.version, record, world_.holder, now_s() + kLeaseSeconds}));
@@ -144,24 +152,29 @@ Result<Candidate> Steward::start(const StartRequest& request) {
   return kept.candidate;
 }
 
-Result<std::optional<Steward::Pending>> Steward::next_command(const std::string& id) {
-  std::optional<Pending> next;
+Result<Steward::Glance> Steward::glance(const std::string& id) {
+  std::optional<Glance> seen;
   PAWL_TRY(world_.database.query(
-      "SELECT seq, key, kind, version, due, tries FROM steward_outbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rank, seq LIMIT 1", {id},
-      [&](const store::Row& row) -> Status {
-        const auto kind = codec::enum_value<control::CommandKind>(row.text(2));
-        if (!kind) return internal_error("unknown command in the outbox: " + row.text(2));
-        next = Pending{row.whole(0), row.whole(5), {row.text(1), *kind, row.whole(3), row.whole(4)}};
+      "SELECT c.fence, c.lease_until, EXISTS (SELECT 1 FROM steward_inbox i WHERE i.candidate = c.id AND i.state = 'pending'),"
+      " o.seq, o.tries, o.key, o.kind, o.version, o.due FROM steward_candidate c LEFT JOIN steward_outbox o ON o.seq ="
+      " (SELECT p.seq FROM steward_outbox p WHERE p.candidate = c.id AND p.state = 'pending' ORDER BY p.rank, p.seq LIMIT 1) WHERE c.id = ?1",
+      {id}, [&](const store::Row& row) -> Status {
+        seen = Glance{row.whole(0), row.whole(1), row.whole(2) != 0, std::nullopt};
+        if (row.is_null(3)) return {};
+        const auto kind = command_kind(row.text(6));
+        if (!kind) return internal_error("unknown command in the outbox: " + row.text(6));
+        seen->next = Pending{row.whole(3), row.whole(4), {row.text(5), *kind, row.whole(7), row.whole(8)}};
         return {};
       }));
-  return next;
+  if (!seen) return not_found("no candidate " + id, "pawl upgrade status shows those of this workspace");
+  return *seen;
 }
 
 Result<std::vector<control::Command>> Steward::pending(const std::string& id) {
   std::vector<control::Command> all;
   PAWL_TRY(world_.database.query("SELECT key, kind, version, due FROM steward_outbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rank, seq", {id},
                                  [&](const store::Row& row) -> Status {
-                                   const auto kind = codec::enum_value<control::CommandKind>(row.text(1));
+                                   const auto kind = command_kind(row.text(1));
                                    if (!kind) return internal_error("unknown command in the outbox: " + row.text(1));
                                    all.push_back({row.text(0), *kind, row.whole(2), row.whole(3)});
                                    return {};
@@ -169,22 +182,8 @@ Result<std::vector<control::Command>> Steward::pending(const std::string& id) {
   return all;
 }
 
-Result<Steward::Held*> Steward::hold(const std::string& id) {
+Result<Steward::Held*> Steward::take(const std::string& id) {
   const std::int64_t now = now_s();
-  if (const auto known = held_.find(id); known != held_.end()) {
-    // Still ours? Somebody may have taken it after the lease ran out; then what we remember is worth nothing.
-    PAWL_TRY(world_.database.execute("UPDATE steward_candidate SET lease_until = ?3 WHERE id = ?1 AND fence = ?2 AND lease_until < ?4",
-                                     {id, known->second.fence, now + kLeaseSeconds, now + kLeaseSeconds / 2}));
-    bool ours = world_.database.changes() == 1;
-    if (!ours) {
-      PAWL_TRY(world_.database.query("SELECT 1 FROM steward_candidate WHERE id = ?1 AND fence = ?2", {id, known->second.fence}, [&](const store::Row&) {
-        ours = true;
-        return Status();
-      }));
-    }
-    if (ours) return &known->second;
-    held_.erase(known);
-  }
   std::string record, before;
   std::int64_t fence = 0;
   bool taken = false;
@@ -219,24 +218,25 @@ Status Steward::let_go(const std::string& id) {
   return world_.database.execute("UPDATE steward_candidate SET holder = '', lease_until = 0 WHERE id = ?1 AND fence = ?2", {id, fence});
 }
 
-Status Steward::absorb(Held& held, const Pending* answered, std::optional<Event> event) {
+Status Steward::absorb(Held& held, const Pending* answered, std::optional<Event> event, const std::string& delivery) {
   store::Database& db = world_.database;
   const std::string& id = held.candidate.id;
   std::optional<control::Decision> decision;
   PAWL_TRY(db.transaction([&]() -> Status {
     if (answered != nullptr) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'done' WHERE seq = ?1", {answered->seq}));
+    if (!delivery.empty()) PAWL_TRY(db.execute("UPDATE steward_inbox SET state = 'done' WHERE delivery = ?1", {delivery}));
     if (!event) return {};
     const WallTime now = world_.clock.wall();
     event->at = iso_utc(now);
     decision = world_.table == nullptr ? control::decide(held.candidate, *event, now) : control::decide(*world_.table, held.candidate, *event, now);
     const Candidate& after = decision->candidate;
     PAWL_TRY(db.execute("INSERT INTO steward_journal (candidate, at, event, state_before, state_after, ignored, answers) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                        {id, event->at, compact(codec::to_json(*event)), codec::enum_text(held.candidate.state), codec::enum_text(after.state),
-                         decision->ignored, answered == nullptr ? std::string() : codec::enum_text(answered->command.kind)}));
+                        {id, event->at, codec::described_text(*event), codec::enum_text(held.candidate.state), codec::enum_text(after.state), decision->ignored,
+                         answered == nullptr ? std::string() : codec::enum_text(answered->command.kind)}));
     if (decision->ignored) return {};
     // The fence: a holder that lost the candidate in the meantime writes nothing.
     PAWL_TRY(db.execute("UPDATE steward_candidate SET state = ?2, version = ?3, record = ?4, lease_until = ?5 WHERE id = ?1 AND fence = ?6",
-                        {id, codec::enum_text(after.state), after.version, compact(codec::to_json(after)), now_s() + kLeaseSeconds, held.fence}));
+                        {id, codec::enum_text(after.state), after.version, codec::described_text(after), now_s() + kLeaseSeconds, held.fence}));
     if (db.changes() != 1) return conflict(fmt::format("candidate {} was taken over by another steward", id), "nothing is lost: that one goes on");
     if (decision->abandons_pending) PAWL_TRY(db.execute("UPDATE steward_outbox SET state = 'dropped' WHERE candidate = ?1 AND state = 'pending'", {id}));
     for (const control::Command& command : decision->commands) {
@@ -251,7 +251,7 @@ Status Steward::absorb(Held& held, const Pending* answered, std::optional<Event>
   return {};
 }
 
-Result<bool> Steward::take_inbox(Held& held) {
+Status Steward::take_inbox(Held& held) {
   std::optional<std::pair<std::string, Event>> next;
   PAWL_TRY(world_.database.query("SELECT delivery, event FROM steward_inbox WHERE candidate = ?1 AND state = 'pending' ORDER BY rowid LIMIT 1",
                                  {held.candidate.id}, [&](const store::Row& row) -> Status {
@@ -260,22 +260,17 @@ Result<bool> Steward::take_inbox(Held& held) {
                                    next.emplace(row.text(0), std::move(event));
                                    return {};
                                  }));
-  if (!next) return false;
+  if (!next) return {};
   std::optional<Event> event = std::move(next->second);
   if (hint(event->kind)) {
     PAWL_ASSIGN(event, performer_.look(held.candidate));
   }
-  PAWL_TRY(world_.database.transaction([&]() -> Status {
-    PAWL_TRY(world_.database.execute("UPDATE steward_inbox SET state = 'done' WHERE delivery = ?1", {next->first}));
-    return {};
-  }));
-  if (event) PAWL_TRY(absorb(held, nullptr, std::move(event)));
-  return true;
+  return absorb(held, nullptr, std::move(event), next->first);
 }
 
 Result<bool> Steward::deliver(const std::string& delivery, const std::string& id, const Event& event) {
   PAWL_TRY(world_.database.execute("INSERT OR IGNORE INTO steward_inbox (delivery, candidate, event, state) VALUES (?1, ?2, ?3, 'pending')",
-                                   {delivery, id, compact(codec::to_json(event))}));
+                                   {delivery, id, codec::described_text(event)}));
   return world_.database.changes() == 1;
 }
 
@@ -308,11 +303,23 @@ Result<Steward::Stepped> Steward::trouble(Held& held, const Pending& pending, Er
 }
 
 Result<Steward::Stepped> Steward::step(const std::string& id, std::stop_token stop) {
-  PAWL_ASSIGN(Held* const held, hold(id));
-  if (held == nullptr) return Stepped{Progress::kBusy};
-  PAWL_ASSIGN(const bool told, take_inbox(*held));
-  if (told) return Stepped{};
-  PAWL_ASSIGN(const std::optional<Pending> next, next_command(id));
+  PAWL_ASSIGN(Glance stands, glance(id));
+  const auto known = held_.find(id);
+  Held* held = known == held_.end() ? nullptr : &known->second;
+  if (held == nullptr || held->fence != stands.fence) {
+    // Somebody may have taken it after the lease ran out; then what we remember is worth nothing.
+    if (held != nullptr) held_.erase(known);
+    PAWL_ASSIGN(held, take(id));
+    if (held == nullptr) return Stepped{Progress::kBusy};
+    PAWL_ASSIGN(stands, glance(id));
+  } else if (stands.lease_until < now_s() + kLeaseSeconds / 2) {
+    PAWL_TRY(world_.database.execute("UPDATE steward_candidate SET lease_until = ?3 WHERE id = ?1 AND fence = ?2", {id, held->fence, now_s() + kLeaseSeconds}));
+  }
+  if (stands.told) {
+    PAWL_TRY(take_inbox(*held));
+    return Stepped{};
+  }
+  const std::optional<Pending>& next = stands.next;
   if (!next) {
     if (control::terminal(held->candidate.state)) return Stepped{Progress::kEnded};
     return internal_error(fmt::format("candidate {} stands in {} with nothing to do", id, codec::enum_text(held->candidate.state)));

@@ -76,7 +76,8 @@ class Steward {
 
   Result<std::optional<control::Candidate>> find(const std::string& id);
   Result<std::vector<control::Candidate>> list();
-  Result<std::optional<model::Baseline>> frozen_baseline(const std::string& id) { return performer_.frozen_baseline(id); }
+  /// Null while there is none.
+  Result<std::shared_ptr<const model::Baseline>> frozen_baseline(const std::string& id) { return performer_.frozen_baseline(id); }
   [[nodiscard]] Performer& performer() { return performer_; }
   /// Commands of a candidate that wait to be performed.
   Result<std::vector<control::Command>> pending(const std::string& id);
@@ -91,13 +92,20 @@ class Steward {
     control::Candidate candidate;
   };
 
-  Result<std::optional<Pending>> next_command(const std::string& id);
-  /// Takes or renews the lease; nothing when another holder has it.
-  Result<Held*> hold(const std::string& id);
+  /// What a step needs to know of a candidate, read at once.
+  struct Glance {
+    std::int64_t fence = 0, lease_until = 0;
+    bool told = false;  ///< something waits in the inbox
+    std::optional<Pending> next;
+  };
+  Result<Glance> glance(const std::string& id);
+  /// Takes the candidate; nothing when another holder has it.
+  Result<Held*> take(const std::string& id);
   Status let_go(const std::string& id);
-  Result<bool> take_inbox(Held& held);
+  Status take_inbox(Held& held);
   /// The one transaction: marks the command performed, journals the event, writes the new state and its commands.
-  Status absorb(Held& held, const Pending* answered, std::optional<control::Event> event);
+  /// `delivery`: of the inbox, taken in with it.
+  Status absorb(Held& held, const Pending* answered, std::optional<control::Event> event, const std::string& delivery = {});
   Result<Stepped> trouble(Held& held, const Pending& pending, Error error);
   [[nodiscard]] std::int64_t now_s() const;
 

@@ -5,6 +5,7 @@
 #include "model/point.h"
 #include "plan/image_edit.h"
 #include "plan/launch_script.h"
+#include "steward/matrix_keys.h"
 
 namespace pawl::steward {
 
@@ -52,6 +53,8 @@ Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::
                       .model_prefix = recipe->text("model-prefix")};
   PAWL_ASSIGN(matrix.points, plan::expand(catalogue, {recipe}, plan::EvalMode::kDefault));
   PAWL_ASSIGN(matrix.evals, plan::expand(catalogue, {recipe}, plan::EvalMode::kEvalsOnly));
+  matrix.point_keys = keys_of(matrix.points);
+  matrix.eval_keys = keys_of(matrix.evals);
   return matrix;
 }
 

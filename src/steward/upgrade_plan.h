@@ -53,6 +53,7 @@ struct LaunchScript {
 struct RecipeMatrix {
   std::string file, image, engine, runner, model_prefix;
   std::vector<codec::Json> points, evals;
+  std::vector<std::string> point_keys, eval_keys;  ///< `model::point_key` of each
 };
 [[nodiscard]] Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& catalogue, const std::string& recipe);
 [[nodiscard]] Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::string& recipe);

@@ -38,24 +38,28 @@ Error sql_error(sqlite3* handle, std::string_view doing) {
 /// Prepared statements that wait to be used again.
 constexpr std::size_t kIdleStatementsMax = 64;
 
+using Idle = std::map<std::string, sqlite3_stmt*, std::less<>>;
+
 /// A prepared statement while it is used; afterwards it is kept for the next time.
 class Statement {
  public:
-  Statement(std::map<std::string, sqlite3_stmt*, std::less<>>& idle, std::string_view sql, sqlite3_stmt* raw) : idle_(idle), sql_(sql), raw_(raw) {}
+  Statement(Idle& idle, Idle::node_type node) : idle_(idle), node_(std::move(node)) {}
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
   ~Statement() {
-    sqlite3_reset(raw_);
-    sqlite3_clear_bindings(raw_);
-    if (idle_.size() >= kIdleStatementsMax || !idle_.emplace(sql_, raw_).second) sqlite3_finalize(raw_);
+    sqlite3_stmt* const raw = node_.mapped();
+    sqlite3_reset(raw);
+    sqlite3_clear_bindings(raw);
+    // Kept already: the same text was used inside of its own use.
+    if (idle_.size() >= kIdleStatementsMax || !idle_.insert(std::move(node_)).inserted) sqlite3_finalize(raw);
   }
 
  private:
-  std::map<std::string, sqlite3_stmt*, std::less<>>& idle_;
-  std::string_view sql_;
-  sqlite3_stmt* raw_;
+  Idle& idle_;
+  Idle::node_type node_;
 };
 
+/// `values` outlive the use of the statement: nothing is copied.
 void bind(sqlite3_stmt* statement, const std::vector<Value>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const int at = static_cast<int>(i) + 1;
@@ -71,7 +75,7 @@ void bind(sqlite3_stmt* statement, const std::vector<Value>& values) {
         sqlite3_bind_double(statement, at, v.number);
         break;
       case Value::Kind::kText:
-        sqlite3_bind_text64(statement, at, v.text.data(), v.text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        sqlite3_bind_text64(statement, at, v.text.data(), v.text.size(), SQLITE_STATIC, SQLITE_UTF8);
         break;
     }
   }
@@ -101,6 +105,9 @@ Database::~Database() {
 }
 
 Result<Database> Database::open(const std::filesystem::path& file, const std::vector<Schema>& schemas) {
+  // Counting bytes of memory takes a lock at each allocation, and nobody asks for the number.
+  static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  (void)uncounted;
   sqlite3* raw = nullptr;
   const int rc = sqlite3_open_v2(file.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database db(raw);
@@ -161,14 +168,18 @@ Status Database::migrate(const std::vector<Schema>& schemas) {
 }
 
 Status Database::query(std::string_view sql, const std::vector<Value>& values, const std::function<Status(const Row&)>& each) {
-  sqlite3_stmt* raw = nullptr;
+  Idle::node_type node;
   if (const auto known = idle_.find(sql); known != idle_.end()) {
-    raw = known->second;
-    idle_.erase(known);
-  } else if (sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &raw, nullptr) != SQLITE_OK) {
-    return sql_error(handle_, sql);
+    node = idle_.extract(known);
+  } else {
+    sqlite3_stmt* prepared = nullptr;
+    if (sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &prepared, nullptr) != SQLITE_OK) return sql_error(handle_, sql);
+    Idle fresh;
+    fresh.emplace(sql, prepared);
+    node = fresh.extract(fresh.begin());
   }
-  const Statement statement(idle_, sql, raw);
+  sqlite3_stmt* const raw = node.mapped();
+  const Statement statement(idle_, std::move(node));
   PAWL_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(values.size()));
   bind(raw, values);
   for (;;) {

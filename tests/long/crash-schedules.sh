@@ -1,34 +1,42 @@
 #!/usr/bin/env bash
 # duration: 40 min; 1,000,000 simulated crash schedules in memory and 100,000 on a database file, every invariant after every step
-# Usage: crash-schedules.sh [FIRST [COUNT [memory|file]]]
-# Without arguments: both kinds, in blocks, going on where an earlier run of it stopped (build/crash-schedules.*).
+# Usage: crash-schedules.sh [memory|file [FIRST [LAST]]]
+# Blocks of 10,000 seeds. A block that was played leaves build/crash-schedules/KIND-FIRST.json and is not played again, so
+# that an interrupted job goes on and several may share the work. PAWL_SIM_FOLDER: where the database files lie.
+# `pawl-sim tables docs/simulation.md build/crash-schedules/*.json` writes what they came to into the documentation.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake --build build/release --target pawl-sim
 sim=build/release/bin/pawl-sim
-play() {  # FIRST COUNT memory|file
-  if [[ "$3" == file ]]; then
-    local folder
+records=build/crash-schedules
+mkdir -p "$records"
+blocks() {  # KIND FIRST LAST
+  local first database="" folder=""
+  if [[ "$1" == file ]]; then
     folder="$(mktemp -d "${PAWL_SIM_FOLDER:-/tmp}/pawl-sim.XXXXXX")"
-    "$sim" run "$1" "$2" "$folder/pawl.db" || { rm -rf "$folder"; return 1; }
-    rm -rf "$folder"
-  else
-    "$sim" run "$1" "$2"
+    database="$folder/pawl.db"
   fi
-}
-if (($# > 0)); then
-  play "$1" "${2:-10000}" "${3:-memory}"
-  exit
-fi
-for kind in memory file; do
-  wanted=1000000
-  if [[ "$kind" == file ]]; then wanted=100000; fi
-  mark="build/crash-schedules.$kind"
-  next="$(cat "$mark" 2>/dev/null || echo 1)"
-  while ((next <= wanted)); do
-    play "$next" 20000 "$kind" | tee "$mark.last" | grep -v '^  '
-    next=$((next + 20000))
-    echo "$next" >"$mark"
+  for ((first = $2; first <= $3; first += 10000)); do
+    [[ -f "$records/$1-$first.json" ]] && continue
+    echo "$1, from seed $first"
+    if ! "$sim" run "$first" 10000 "$database" "$records/.$1-$first"; then
+      echo "an invariant broke: scenario-SEED.json is what it takes" >&2
+      return 1
+    fi
+    mv "$records/.$1-$first" "$records/$1-$first.json"
   done
-  echo "$kind: all schedules up to seed $((next - 1)) keep every invariant"
-done
+  if [[ -n "$folder" ]]; then rm -rf "$folder"; fi
+  echo "$1: the schedules of seeds $2 to $3 keep every invariant"
+}
+case "${1:-both}" in
+  memory) blocks memory "${2:-1}" "${3:-1000000}" ;;
+  file) blocks file "${2:-1}" "${3:-100000}" ;;
+  both)
+    blocks memory 1 1000000
+    blocks file 1 100000
+    ;;
+  *)
+    echo "crash-schedules.sh [memory|file [FIRST [LAST]]]" >&2
+    exit 2
+    ;;
+esac
