@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# duration: 2 min; 1,000 and 10,000 candidates at once in simulation: steps a second, memory, growth
+# duration: 15 min and 7 GiB of memory; 100, 1,000 and 10,000 candidates at once in simulation: steps a second, memory, growth
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 cmake --build build/release --target pawl-sim
