@@ -152,7 +152,7 @@ pawl_module(upstream  LEVEL 40 USES base io codec model plan playbook EXTERNAL p
 pawl_module(service   LEVEL 50 USES base io codec model compare report http store results EXTERNAL md4c)
 pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)
 pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control playbook report store)
-pawl_module(twin      LEVEL 50 USES base io codec model engine_law http)
+pawl_module(twin      LEVEL 50 USES base io stats codec model engine_law http)
 # ── side: the simulated world of the upgrade loop, for tests and long jobs. No program that is shipped uses it. ───────
 pawl_module(sim       LEVEL 60 USES base io codec model domain posix plan compare control report store steward)
 set_target_properties(pawl_sim PROPERTIES EXCLUDE_FROM_ALL TRUE)

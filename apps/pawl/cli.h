@@ -65,6 +65,7 @@ void add_bench_command(Cli& cli);
 void add_tokenize_command(Cli& cli);
 void add_twin_command(Cli& cli);
 void add_twin_plan_commands(Cli& cli, CLI::App& twin);
+void add_twin_launch_commands(Cli& cli, CLI::App& twin);
 void add_job_command(Cli& cli);
 void add_upgrade_commands(Cli& cli);
 void add_matrix_commands(Cli& cli);

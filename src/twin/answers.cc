@@ -6,17 +6,21 @@
 #include <array>
 
 #include "base/text.h"
+#include "codec/json.h"
 #include "codec/yaml.h"
 #include "twin/hash.h"
 
 namespace pawl::twin {
 namespace {
 
+constexpr std::size_t kKey = 16;  // bytes of a question that find it
+
 constexpr std::array<std::string_view, 64> kWords = {
-    "pawl", "wheel", "tooth", "gear",  "lever", "spring", "latch", "crank", "shaft", "bolt", "hinge", "plate", "rivet", "cam",   "drum", "chain",
-    "rope", "hook",  "beam",  "frame", "axle",  "pivot",  "valve", "pump",  "gauge", "dial", "clock", "bell",  "lamp",  "wire",  "coil", "rod",
-    "nail", "screw", "nut",   "ring",  "disc",  "belt",   "saw",   "plane", "file",  "vice", "forge", "anvil", "kiln",  "mould", "cast", "ingot",
-    "ore",  "slag",  "ash",   "coal",  "steam", "press",  "loom",  "reel",  "spool", "yarn", "cloth", "seam",  "hem",   "knot",  "pin",  "peg"};
+    " pawl",  " wheel", " tooth", " gear",  " lever", " spring", " latch", " crank", " shaft", " bolt",  " hinge", " plate", " rivet",
+    " cam",   " drum",  " chain", " rope",  " hook",  " beam",   " frame", " axle",  " pivot", " valve", " pump",  " gauge", " dial",
+    " clock", " bell",  " lamp",  " wire",  " coil",  " rod",    " nail",  " screw", " nut",   " ring",  " disc",  " belt",  " saw",
+    " plane", " file",  " vice",  " forge", " anvil", " kiln",   " mould", " cast",  " ingot", " ore",   " slag",  " ash",   " coal",
+    " steam", " press", " loom",  " reel",  " spool", " yarn",   " cloth", " seam",  " hem",   " knot",  " pin",   " peg"};
 
 }  // namespace
 
@@ -36,9 +40,9 @@ Reply Reply::fixed(std::vector<std::string> pieces, std::int64_t limit) {
   return reply;
 }
 
-std::string Reply::piece(std::int64_t index) const {
+std::string_view Reply::piece(std::int64_t index) const {
   if (!pieces_.empty()) return pieces_[static_cast<std::size_t>(index)];
-  return fmt::format(" {}", kWords[mix(seed_, static_cast<std::uint64_t>(index)) % kWords.size()]);
+  return kWords[mix(seed_, static_cast<std::uint64_t>(index)) % kWords.size()];
 }
 
 std::string Reply::whole() const {
@@ -93,25 +97,54 @@ Result<Examiner> Examiner::load(const io::Assets& assets, std::string profile, d
       if (question == nullptr || answer == nullptr || question->text.empty()) {
         return Error(bad_input(file + ": a question needs the keys question and answer")).at(document.place(item));
       }
-      examiner.questions_.push_back({question->text, answer->text});
+      examiner.add({{question->text, answer->text}});
     }
   }
   return examiner;
 }
 
-std::vector<std::string> Examiner::answer(std::string_view prompt) const {
-  const Known* found = nullptr;
-  std::size_t last = 0;
-  for (const Known& known : questions_) {
-    const std::size_t at = prompt.rfind(known.question);
-    if (at == std::string_view::npos || (found != nullptr && at < last)) continue;
-    found = &known;
-    last = at;
+void Examiner::add(std::vector<Known> questions) {
+  for (Known& known : questions) {
+    if (known.question.size() < kKey) known.question.resize(kKey, ' ');  // found only where blanks follow: a question is longer
+    by_start_[known.question.substr(0, kKey)].push_back(questions_.size());
+    questions_.push_back(std::move(known));
   }
+}
+
+Result<std::vector<Examiner::Known>> Examiner::read_answers(const std::string& text, const std::string& file) {
+  std::vector<Known> out;
+  std::size_t number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++number;
+    if (trim(line).empty()) continue;
+    PAWL_ASSIGN(const codec::Json json, codec::parse_json(line, fmt::format("{}:{}", file, number)));
+    const auto is_text = [&](const char* key) { return json.is_object() && json.contains(key) && json[key].is_string(); };
+    if (!is_text("question") || !is_text("answer"))
+      return bad_input(fmt::format("{}:{}: an object with the texts question and answer is needed", file, number));
+    const std::string answer = json["answer"].get<std::string>();
+    const std::size_t mark = answer.rfind("####");
+    out.push_back({json["question"].get<std::string>(), std::string(trim(std::string_view(answer).substr(mark == std::string::npos ? 0 : mark + 4)))});
+  }
+  return out;
+}
+
+const Examiner::Known* Examiner::find(std::string_view prompt) const {
+  for (std::size_t at = prompt.size() < kKey ? 0 : prompt.size() - kKey + 1; at-- > 0;) {
+    const auto candidates = by_start_.find(std::string(prompt.substr(at, kKey)));
+    if (candidates == by_start_.end()) continue;
+    for (auto i = candidates->second.rbegin(); i != candidates->second.rend(); ++i) {
+      if (prompt.substr(at).starts_with(questions_[*i].question)) return &questions_[*i];
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Examiner::answer(std::string_view prompt, bool wrong) const {
+  const Known* found = find(prompt);
   if (found == nullptr) return {};
   std::string answer = found->answer;
-  if (unit(mix(hash_text(found->question), hash_text(profile_))) >= accuracy_) {
-    const auto number = parse_int(answer);
+  if (wrong || unit(mix(hash_text(found->question), hash_text(profile_))) >= accuracy_) {
+    const auto number = parse_int(replace_all(answer, ",", ""));
     answer = number ? std::to_string(*number + 1) : answer + "1";
   }
   return {" Step", " by", " step", ",", " that", " makes", " it", ".", "\n", "####", " " + answer};

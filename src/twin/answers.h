@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -20,7 +21,7 @@ class Reply {
 
   [[nodiscard]] std::int64_t length() const { return length_; }
   /// Piece `index` as text, its leading blank or line end included.
-  [[nodiscard]] std::string piece(std::int64_t index) const;
+  [[nodiscard]] std::string_view piece(std::int64_t index) const;
   [[nodiscard]] std::string whole() const;
   /// "length" when it was cut by the limit of the request, else "stop".
   [[nodiscard]] const char* finish_reason() const { return stopped_ ? "stop" : "length"; }
@@ -38,16 +39,24 @@ class Reply {
 /// question and profile, so that every run says the same. A wrong answer is the right one plus 1.
 class Examiner {
  public:
-  static Result<Examiner> load(const io::Assets& assets, std::string profile, double accuracy);
-  /// The pieces of the answer to the last known question in `prompt`; none when it holds no known question.
-  [[nodiscard]] std::vector<std::string> answer(std::string_view prompt) const;
-  [[nodiscard]] std::size_t known() const { return questions_.size(); }
-
- private:
   struct Known {
     std::string question, answer;
   };
+  static Result<Examiner> load(const io::Assets& assets, std::string profile, double accuracy);
+  /// More questions; of equal ones the last counts.
+  void add(std::vector<Known> questions);
+  /// Questions and answers as GSM8K has them: a JSON object a line with `question` and `answer`, the number behind `####`.
+  static Result<std::vector<Known>> read_answers(const std::string& text, const std::string& file);
+  /// The pieces of the answer to the last known question in `prompt`; none when it holds no known question. `wrong`:
+  /// never the right one.
+  [[nodiscard]] std::vector<std::string> answer(std::string_view prompt, bool wrong = false) const;
+  [[nodiscard]] std::size_t known() const { return questions_.size(); }
+
+ private:
+  [[nodiscard]] const Known* find(std::string_view prompt) const;
+
   std::vector<Known> questions_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_start_;  ///< questions by their first kKey bytes
   std::string profile_;
   double accuracy_ = 1;
 };

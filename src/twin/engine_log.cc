@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pawl::twin {
 namespace {
 
@@ -21,15 +23,15 @@ void EngineLog::plain(const std::string& line) {
 
 void EngineLog::line(const std::string& text) { plain(stamp(clock_.wall()) + text); }
 
-void EngineLog::iteration(const engine_law::Iteration& iteration, const EngineCounters& counters, std::int64_t kv_tokens) {
+void EngineLog::iteration(const engine_law::Iteration& iteration, const EngineCounters& counters) {
   const MonoTime now = clock_.now();
-  const double usage = static_cast<double>(counters.resident_tokens) / static_cast<double>(kv_tokens);
+  const double usage = static_cast<double>(counters.resident_tokens) / static_cast<double>(std::max<std::int64_t>(1, counters.kv_tokens));
   const std::lock_guard lock(mutex_);
   if (iteration.prefill_tokens > 0 && now >= next_prefill_) {
     next_prefill_ = now + Seconds{1};
     sink_(stamp(clock_.wall()) +
-          fmt::format("Prefill batch, #new-seq: {}, #new-token: {}, #cached-token: 0, token usage: {:.2f}, #running-req: {}, #queue-req: {},",
-                      iteration.new_sequences, iteration.prefill_tokens, usage, counters.running, counters.waiting));
+          fmt::format("Prefill batch, #new-seq: {}, #new-token: {}, #cached-token: {}, token usage: {:.2f}, #running-req: {}, #queue-req: {},",
+                      iteration.new_sequences, iteration.prefill_tokens, iteration.cached_tokens, usage, counters.running, counters.waiting));
   }
   if (iteration.decode_batch > 0 && now >= next_decode_) {
     next_decode_ = now + Seconds{1};
