@@ -43,6 +43,18 @@ def truth(port):
     return json.load(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://127.0.0.1:{port}/twin/truth", timeout=60))
 
 
+def wait_until(condition, limit_s=30):
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        try:
+            if condition():
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise SystemExit("waited in vain")
+
+
 def twin(options, step_ms, streams):
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "twins"
@@ -52,10 +64,11 @@ def twin(options, step_ms, streams):
         process = subprocess.Popen(["taskset", "-c", "0", options.pawl, "twin", "--data", folder, "--profile", "bench", "--port", str(port), "--served-model-name", "demo"],
                                    stdout=subprocess.DEVNULL)
         try:
-            time.sleep(1)
-            reader = subprocess.Popen(["taskset", "-c", "1", options.peer, "drain", "--port", str(port), "--streams", str(streams), "--seconds", str(options.seconds + 2)],
+            wait_until(lambda: truth(port))
+            reader = subprocess.Popen(["taskset", "-c", "1", options.peer, "drain", "--port", str(port), "--streams", str(streams), "--seconds", str(options.seconds + 6)],
                                       stdout=subprocess.DEVNULL)
-            time.sleep(1.5)  # all streams are open, and the burst of their beginnings is over
+            wait_until(lambda: truth(port)["requests"] == streams)
+            time.sleep(1)  # the burst of the beginnings is over
             before, used, began = truth(port), cpu_s(process.pid), time.monotonic()
             time.sleep(options.seconds)
             after, spent, wall = truth(port), cpu_s(process.pid) - used, time.monotonic() - began
