@@ -102,29 +102,37 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   // Two rounds fill caches and batches; beyond that, large runs would spend more on warming up than they gain.
   load.warmups = bench.warmups.value_or(std::min({2 * slots, std::max<std::int64_t>(slots, 256), load.requests == 0 ? 2 * slots : load.requests}));
 
+  if (load.echo && (load.backend.ends_with("-chat") || made->prompt(0).text.empty())) {
+    return usage_error("--echo needs a completions back end and prompts of text", "add --prompt-form text");
+  }
   const auto calibration = latest_calibration(world);
+  const PointWorkload workload_of = [&](std::size_t point) {
+    WorkloadFlags other = asked;
+    other.salt += point;
+    return make_bench_workload(other, world, spoken->prompt_form(), bench.requests, 10 * slots);
+  };
   PAWL_ASSIGN(const auto probe, BenchProbe::open(bench.power, bench.urls, world));
   if (probe) load.observer = probe.get();
   const AfterPoint after = [&](model::BenchResult& result) { return probe ? probe->finish(result, world.stop) : Status{}; };
   if (!bench.load.sweep_concurrency.empty() || !bench.load.sweep_rate.empty()) {
     const auto progress = make_progress(world, flags);
-    PAWL_ASSIGN(auto points, run_sweep(bench.load, load, *progress, world.stop, after));
+    PAWL_ASSIGN(auto points, run_sweep(bench.load, load, workload_of, *progress, world.stop, after));
     for (BenchPoint& point : points) {
       point.result.calibration = calibration;
       point.result.workload = data_set;
     }
-    PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr)));
+    PAWL_TRY(give_document(bench, world, flags, points_document(points, nullptr, bench.load.paired)));
     if (!flags.json) print_points(points);
     return world.stop.stop_requested() ? ExitStatus::kInterrupted : status_of(bench, points);
   }
   if (bench.load.find_max_rate) {
     const auto progress = make_progress(world, flags);
-    PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, *progress, world.stop, after));
+    PAWL_ASSIGN(auto found, find_max_rate(bench.load, load, workload_of, *progress, world.stop, after));
     for (BenchPoint& point : found.second) {
       point.result.calibration = calibration;
       point.result.workload = data_set;
     }
-    PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first)));
+    PAWL_TRY(give_document(bench, world, flags, points_document(found.second, &found.first, bench.load.paired)));
     if (!flags.json) {
       print_points(found.second);
       fmt::print("\n  highest rate that holds: {}\n",
@@ -138,6 +146,9 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   head.model_id = load.model;
   head.chat = load.backend.ends_with("-chat");
   head.max_concurrency = load.concurrency;
+  head.isl = load.isl;
+  head.osl = load.osl;
+  head.range_ratio = load.range_ratio;
   if (const backend::Backend* protocol = backend::find_backend(load.backend)) {
     backend::BodyOptions body;
     body.model = load.model;
@@ -145,6 +156,14 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   }
   PAWL_ASSIGN(const auto outputs, BenchOutputs::open(bench.out, std::move(head)));
   if (!load.arrivals && !load.data_set_arrivals) outputs->target_in_flight = load.concurrency;
+  load.slo = outputs->wanted().slo;
+  load.profiles = outputs->wanted().profiles;
+  outputs->info.dataset = data_set.dataset;
+  outputs->info.tokenizer_id = asked.tokenizer.string();
+  outputs->info.request_rate = bench.load.rate;
+  if (bench.load.arrivals == "gamma") outputs->info.burstiness = bench.load.burstiness;
+  outputs->info.trace_rate = load.data_set_arrivals;
+  outputs->info.predicted_hit_ratio = data_set.predicted_hit_ratio;
   BenchLiveView view(world, flags, outputs.get());
   load.observer = &view;
   if (probe) {

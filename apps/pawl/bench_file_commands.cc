@@ -29,17 +29,20 @@ Result<model::BenchResult> replay(const std::filesystem::path& path, const std::
   PAWL_ASSIGN(const measure::RecordsHead head, measure::read_head(line, fmt::format("{}:{}", name, number)));
   flags.records.clear();  // the file is there already
   PAWL_ASSIGN(outputs, BenchOutputs::open(flags, head));
+  outputs->summarises = true;
   if (head.max_concurrency > 0) outputs->target_in_flight = head.max_concurrency;
   // Records count from 0; a monotonic clock of another machine means nothing here.
   const MonoTime origin{Nanos(0)};
   outputs->begin(origin, WallTime{Nanos(head.origin_unix_ns)});
   std::optional<MonoTime> first, last;
+  std::int64_t kernel_stamps = 0, user_stamps = 0;
   while (next(line)) {
     PAWL_ASSIGN(const measure::RequestRecord record, measure::read_record(line, origin, fmt::format("{}:{}", name, number)));
     if (record.phase == measure::Phase::kMeasured && record.send) {
       if (!first || *record.send < *first) first = record.send;
       if (record.end && (!last || *record.end > *last)) last = record.end;
     }
+    for (const measure::StreamEvent& event : record.events) ++(event.late_ns > 0 ? kernel_stamps : user_stamps);
     outputs->take(record);
   }
   model::BenchResult result;
@@ -48,6 +51,11 @@ Result<model::BenchResult> replay(const std::filesystem::path& path, const std::
   result.model_id = head.model_id;
   result.endpoint = head.endpoint;
   result.max_concurrency = head.max_concurrency;
+  result.isl = head.isl.value_or(0);
+  result.osl = head.osl.value_or(0);
+  result.range_ratio = head.range_ratio.value_or(1);
+  // A time of the kernel is earlier than ours, one of our own is not (BC-2.3).
+  if (kernel_stamps + user_stamps > 0) result.clock = kernel_stamps >= user_stamps ? "kernel" : "user";
   outputs->fill_all(result);
   const WallTime wall{Nanos(head.origin_unix_ns)};
   if (first) result.started_unix_s = seconds_of((wall + (*first - origin)).since_epoch);

@@ -149,6 +149,10 @@ Result<std::unique_ptr<BenchOutputs>> BenchOutputs::open(const BenchOutputFlags&
     want(*profile);
   }
   bool records = !flags.records.empty();
+  const auto reads_back = [&](const benchout::Output& output) {
+    return output.format == benchout::Format::kAiperf || benchout::needs_records(output.format, out->info);
+  };
+  out->reads_back_ = std::ranges::any_of(out->outputs_, reads_back);
   for (const benchout::Output& output : out->outputs_) {
     if (const auto profile = benchout::profile_of(output.format, out->head_.backend)) want(*profile);
     records = records || benchout::needs_records(output.format, out->info);
@@ -174,7 +178,7 @@ void BenchOutputs::begin(MonoTime origin, WallTime wall) {
   anchor_ = {origin, wall};
   head_.origin_unix_ns = wall.since_epoch.count();
   options_.target_in_flight = target_in_flight;
-  summary_.emplace(options_, origin);
+  if (summarises) summary_.emplace(options_, origin);
   if (file_ == nullptr) return;
   line_.clear();
   measure::append_head(head_, line_);
@@ -192,7 +196,7 @@ void BenchOutputs::take(const measure::RequestRecord& record) {
   if (file_ == nullptr || !write_error_.empty()) return;
   line_.clear();
   measure::append_record(record, anchor_.origin, line_);
-  positions_.emplace_back(record.index, at_);
+  if (reads_back_) positions_.emplace_back(record.index, at_);
   if (const auto status = write_line(line_); !status) write_error_ = status.error().message;
 }
 

@@ -50,6 +50,10 @@ class BenchOutputs final : public measure::RunObserver {
   /// What the formats name beside the result; to be filled in by the caller before `finish`.
   benchout::RunInfo info;
   std::optional<std::int64_t> target_in_flight;  ///< closed loop: the cap
+  /// Nobody else computes the numbers (a replay of records): `fill_all` and `finish` take them from here.
+  bool summarises = false;
+  /// What the files need computed, for whoever computes the numbers.
+  [[nodiscard]] const measure::SummaryOptions& wanted() const { return options_; }
 
   /// Writes everything that follows from the records into a result that nothing else filled.
   void fill_all(model::BenchResult& result) const;
@@ -78,6 +82,7 @@ class BenchOutputs final : public measure::RunObserver {
   std::string line_;                                              ///< reused
   std::vector<std::pair<std::int64_t, std::int64_t>> positions_;  ///< index and offset of each line
   std::int64_t at_ = 0;
+  bool reads_back_ = false;  ///< a format needs the records again
 };
 
 /// A result document, or the result computed anew from a file of records.

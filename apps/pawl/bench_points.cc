@@ -15,9 +15,13 @@ constexpr double kTolerance = 0.05;  ///< of the rate that a search gives
 constexpr double kKeptUp = 0.95;     ///< a server that answers less than this share of what arrives falls behind
 constexpr std::int64_t kSaltStep = 1'000'003;
 
-/// BC-9.10: each point has prompts of its own, so that none meets the cache of an earlier one.
-loadgen::LoadRequest with_own_prompts(loadgen::LoadRequest load, std::size_t point) {
+/// BC-9.10: each point has prompts of its own, so that none meets the cache of an earlier one; unless the user wants pairs.
+Result<loadgen::LoadRequest> with_own_prompts(const LoadFlags& flags, loadgen::LoadRequest load, const PointWorkload& workload_of, std::size_t point) {
+  if (flags.paired) return load;
   load.seed += static_cast<std::int64_t>(point) * kSaltStep;
+  if (load.workload && point > 0) {
+    PAWL_ASSIGN(load.workload, workload_of(point));
+  }
   return load;
 }
 
@@ -30,8 +34,8 @@ double of(const model::BenchResult& result, const char* metric, double model::Di
 
 }  // namespace
 
-Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress, std::stop_token stop,
-                                          const AfterPoint& after) {
+Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen::LoadRequest& base, const PointWorkload& workload_of, io::Progress& progress,
+                                          std::stop_token stop, const AfterPoint& after) {
   std::vector<BenchPoint> points;
   const auto measure = [&](loadgen::LoadRequest load, double rate) -> Status {
     BenchPoint& point = points.emplace_back();
@@ -41,7 +45,7 @@ Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen:
     return after(point.result);
   };
   for (const std::int64_t concurrency : flags.sweep_concurrency) {
-    loadgen::LoadRequest load = with_own_prompts(base, points.size());
+    PAWL_ASSIGN(loadgen::LoadRequest load, with_own_prompts(flags, base, workload_of, points.size()));
     load.concurrency = concurrency;
     if (base.requests == 0) load.requests = 10 * concurrency;
     load.warmups = std::min(load.warmups, 2 * concurrency);
@@ -49,7 +53,7 @@ Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen:
     if (stop.stop_requested()) return points;
   }
   for (const double rate : flags.sweep_rate) {
-    loadgen::LoadRequest load = with_own_prompts(base, points.size());
+    PAWL_ASSIGN(loadgen::LoadRequest load, with_own_prompts(flags, base, workload_of, points.size()));
     set_rate(flags, rate, load);
     PAWL_TRY(measure(std::move(load), rate));
     if (stop.stop_requested()) return points;
@@ -57,8 +61,9 @@ Result<std::vector<BenchPoint>> run_sweep(const LoadFlags& flags, const loadgen:
   return points;
 }
 
-Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const LoadFlags& flags, const loadgen::LoadRequest& base, io::Progress& progress,
-                                                                      std::stop_token stop, const AfterPoint& after) {
+Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const LoadFlags& flags, const loadgen::LoadRequest& base,
+                                                                      const PointWorkload& workload_of, io::Progress& progress, std::stop_token stop,
+                                                                      const AfterPoint& after) {
   std::vector<loadgen::RunLimit> limits;
   for (const std::string& text : flags.slo) {
     if (!loadgen::is_run_limit(text)) continue;
@@ -70,7 +75,7 @@ Result<std::pair<BenchSearch, std::vector<BenchPoint>>> find_max_rate(const Load
   loadgen::RateSearch search(std::max(1.0, 1 / longest_s), kTolerance, 1 / longest_s);
   std::vector<BenchPoint> probes;
   while (const auto rate = search.next()) {
-    loadgen::LoadRequest load = with_own_prompts(base, probes.size());
+    PAWL_ASSIGN(loadgen::LoadRequest load, with_own_prompts(flags, base, workload_of, probes.size()));
     set_rate(flags, *rate, load);
     load.duration_s = std::clamp(20 / *rate, flags.probe_s, longest_s);
     BenchPoint& probe = probes.emplace_back();
@@ -103,13 +108,14 @@ void print_points(const std::vector<BenchPoint>& points) {
   }
 }
 
-codec::Json points_document(const std::vector<BenchPoint>& points, const BenchSearch* search) {
+codec::Json points_document(const std::vector<BenchPoint>& points, const BenchSearch* search, bool paired) {
   codec::Json document;
   document["schema"] = "pawl.bench-sweep/1";
   if (search != nullptr) {
     document["max_rate_per_s"] = search->rate_per_s > 0 ? codec::Json(search->rate_per_s) : codec::Json();
     document["lowest_failed_rate_per_s"] = search->lowest_failed_per_s > 0 ? codec::Json(search->lowest_failed_per_s) : codec::Json();
   }
+  document["prompts"] = paired ? "paired" : "own";
   document["points"] = codec::Json::array();
   for (const BenchPoint& point : points) {
     codec::Json item;

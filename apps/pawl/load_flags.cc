@@ -35,12 +35,17 @@ Result<workload::Stage> parse_stage(const std::string& text) {
   return stage;
 }
 
-Result<std::string> read_key(const std::filesystem::path& path) {
+Result<std::string> read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return bad_input(path.string() + ": cannot be read", "give the file that holds the key of the server");
-  const std::string key(trim(text.str()));
+  if (!file) return bad_input(path.string() + ": cannot be read", "give a file that is there");
+  return text.str();
+}
+
+Result<std::string> read_key(const std::filesystem::path& path) {
+  PAWL_ASSIGN(const std::string text, read_text(path));
+  const std::string key(trim(text));
   if (key.empty() || key.find_first_of("\r\n") != std::string::npos) return bad_input(path.string() + ": does not hold one line with a key");
   return key;
 }
@@ -73,10 +78,19 @@ void add_load_flags(CLI::App& app, LoadFlags& f) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->group(load);
   app.add_option("--sweep-rate", f.sweep_rate, "The same over request rates: 1,2,4")->delimiter(',')->check(CLI::Range(1e-6, 1e6))->group(load);
+  app.add_flag("--paired", f.paired, "Give every point of a sweep or a search the same prompts; a prefix cache then knows them from the point before")
+      ->group(load);
   app.add_flag("--find-max-rate", f.find_max_rate, "Look for the highest rate that keeps every --slo of a percentile, by probes of --probe seconds")
       ->group(load);
   app.add_option("--slo", f.slo, "Limit that --find-max-rate must hold, of the whole run: ttft_p99:500ms; repeat for more")->group(load);
   app.add_option("--probe", f.probe_s, "Seconds of one probe")->check(CLI::Range(0.1, 1e5))->capture_default_str()->group(load);
+
+  const char* bodies = "Bodies";
+  app.add_option("--extra-body", f.extra_body, "Keys of your own for every body, over those that are built in: a JSON object, or @FILE")
+      ->type_name("JSON")
+      ->group(bodies);
+  app.add_option("--tools", f.tools, "File with the tools of a chat, a JSON array: sent with every request")->group(bodies);
+  app.add_flag("--echo", f.echo, "Ask a completions server to repeat the prompt; what it repeats is no output")->group(bodies);
 
   const char* connections = "Connections";
   app.add_option("--timeout", f.timeout_s, "Seconds that one request may take")->check(CLI::Range(0.001, 1e6))->capture_default_str()->group(connections);
@@ -146,6 +160,22 @@ Status apply(const LoadFlags& f, std::int64_t seed, loadgen::LoadRequest& load) 
   load.first_token_timeout_s = f.first_token_timeout_s;
   load.idle_timeout_s = f.idle_timeout_s;
   load.replay_stale = f.replay_stale;
+  if (!f.extra_body.empty()) {
+    std::string text = f.extra_body, name = "--extra-body";
+    if (text.starts_with('@')) {
+      name = text.substr(1);
+      PAWL_ASSIGN(text, read_text(name));
+    }
+    PAWL_ASSIGN(load.extra, codec::parse_json(text, name));
+    if (!load.extra.is_object()) return bad_input(name + ": not a JSON object", R"(write it as {"key": value, …})");
+  }
+  if (!f.tools.empty()) {
+    PAWL_ASSIGN(const std::string text, read_text(f.tools));
+    PAWL_ASSIGN(load.tools, codec::parse_json(text, f.tools.string()));
+    if (!load.tools.is_array())
+      return bad_input(f.tools.string() + ": not a JSON array", "give the tools as the API takes them: [{\"type\": \"function\", …}]");
+  }
+  load.echo = f.echo;
   for (const std::string& line : f.headers) {
     const auto colon = line.find(':');
     if (colon == std::string::npos) return usage_error("--header \"" + line.substr(0, 40) + "\" has no colon", "write it as \"NAME: VALUE\"");

@@ -27,6 +27,10 @@ struct LoadFlags {
   // connections
   double timeout_s = 600, connect_timeout_s = 10, first_token_timeout_s = 0, idle_timeout_s = 0;
   bool replay_stale = false;
+  // bodies
+  std::string extra_body;  ///< JSON, or @FILE
+  std::filesystem::path tools;
+  bool echo = false;
   std::vector<std::string> headers;
   std::filesystem::path key_file, ca_file;
   bool insecure = false;
@@ -37,6 +41,7 @@ struct LoadFlags {
   // several points
   std::vector<std::int64_t> sweep_concurrency;
   std::vector<double> sweep_rate;
+  bool paired = false;  ///< every point has the same prompts
   bool find_max_rate = false;
   std::vector<std::string> slo;
   double probe_s = 20;

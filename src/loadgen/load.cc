@@ -22,6 +22,11 @@ Status check(const LoadRequest& load) {
     return bad_input("unknown backend \"" + load.backend + "\"", "known ones: " + known);
   }
   if (load.model.empty()) return bad_input("no model name");
+  backend::BodyOptions body;
+  body.model = load.model;
+  body.tools = load.tools;
+  body.extra = load.extra;
+  PAWL_TRY(backend::check_options(*backend::find_backend(load.backend), body));
   if (load.concurrency < 1 || load.concurrency > 1'000'000) return bad_input(fmt::format("concurrency {} is not between 1 and 1000000", load.concurrency));
   if (load.requests < 1) return bad_input(fmt::format("{} requests: at least 1", load.requests));
   if (load.warmups < 0) return bad_input(fmt::format("{} warm-ups: not below 0", load.warmups));
@@ -139,6 +144,8 @@ Result<model::BenchResult> run_load(const LoadRequest& request, io::Progress& pr
   SpillFile spill;
   measure::SummaryOptions options;
   options.chat = request.backend.ends_with("-chat");
+  options.slo = request.slo;
+  options.profiles = request.profiles;
   if (!request.arrivals && !request.data_set_arrivals) options.target_in_flight = request.concurrency;
   options.spill = &spill;
   const MonoTime origin = mono_now();

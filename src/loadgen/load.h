@@ -9,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/result.h"
 #include "io/progress.h"
 #include "loadgen/gather.h"
 #include "loadgen/tls.h"
 #include "measure/observer.h"
+#include "measure/summary.h"
 #include "model/bench_result.h"
 #include "workload/schedule.h"
 #include "workload/workload.h"
@@ -37,6 +39,13 @@ struct LoadRequest {
   std::shared_ptr<const workload::Workload> workload;  ///< where prompts come from; empty: random ones of the five fields above
   bool ignore_eos = true;
   bool keep_text = false;  ///< keep the text of answers in the records
+  codec::Json tools;       ///< chat: array of tools in every request; null without
+  codec::Json extra;       ///< the user's own keys of every body, over what is built in (BC-11.4); null without
+  bool echo = false;       ///< completions of text: ask for the prompt back, which is then no output (BC-5.8)
+
+  // ── what is computed beside the numbers of every run ──
+  std::vector<measure::SloTerm> slo;
+  std::vector<measure::Profile> profiles;
 
   // ── open loop ──
   std::optional<workload::ArrivalPlan> arrivals;

@@ -30,6 +30,12 @@ RequestBuilder::RequestBuilder(const LoadRequest& load) : load_(load), backend_(
   options_.model = load.model;
   options_.ignore_eos = load.ignore_eos;
   options_.temperature = 0;
+  options_.tools = load.tools;
+  options_.extra = load.extra;
+  if (load.echo) {
+    if (options_.extra.is_null()) options_.extra = codec::Json::object();
+    options_.extra["echo"] = true;
+  }
   endpoint_ = backend_->path(options_);
 }
 
@@ -72,7 +78,7 @@ RequestRecord RequestBuilder::plan(Phase phase, std::int64_t index, const worklo
 }
 
 PlannedRequest RequestBuilder::write(Phase phase, std::int64_t index, const workload::Prompt& prompt) const {
-  PlannedRequest planned{.record = plan(phase, index, prompt), .bytes = {}, .arrival = prompt.arrival};
+  PlannedRequest planned{.record = plan(phase, index, prompt), .bytes = {}, .arrival = prompt.arrival, .echo_bytes = load_.echo ? prompt.text.size() : 0};
   std::string body;
   body.reserve(prompt.ids.size() * 7 + prompt.text.size() + 512);
   backend_->write_body(prompt, options_, body);

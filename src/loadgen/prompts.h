@@ -19,6 +19,7 @@ struct PlannedRequest {
   RequestRecord record;          ///< with the lengths that were asked for
   std::string bytes;             ///< what follows the head of the server it goes to (`RequestBuilder::head`)
   std::optional<Nanos> arrival;  ///< offset from the start; only data sets with times of their own
+  std::size_t echo_bytes = 0;    ///< of the prompt's text, where the answer begins with it
 };
 
 /// Turns the prompts of a workload into bytes. What number `index` of a phase looks like depends on the workload and on

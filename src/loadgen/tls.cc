@@ -106,8 +106,26 @@ Result<std::size_t> TlsSession::read(char* buffer, std::size_t size) {
   }
 }
 
+/// A memory BIO never shrinks, and the handshake has made both larger than anything that follows will.
+void TlsSession::give_back_buffers() {
+  if (BIO_pending(bio_of(in_)) > 0 || BIO_pending(bio_of(out_)) > 0) return;
+  BIO* in = BIO_new(BIO_s_mem());
+  BIO* out = BIO_new(BIO_s_mem());
+  if (in == nullptr || out == nullptr) {
+    BIO_free(in);
+    BIO_free(out);
+    return;
+  }
+  BIO_set_mem_eof_return(in, -1);
+  in_ = in;
+  out_ = out;
+  SSL_set_bio(ssl_of(ssl_), in, out);
+  slim_ = true;
+}
+
 Status TlsSession::write(std::string_view bytes) {
   if (ssl_ == nullptr) return machine_error("TLS: out of memory");
+  if (!slim_) give_back_buffers();
   ERR_clear_error();
   std::size_t done = 0;
   // The memory BIO takes all of it at once.

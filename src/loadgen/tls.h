@@ -65,6 +65,9 @@ class TlsSession {
   void* in_ = nullptr;   ///< BIO: from the socket
   void* out_ = nullptr;  ///< BIO: to the socket
   bool peer_closed_ = false;
+  bool slim_ = false;  ///< the buffers of the handshake are given back
+
+  void give_back_buffers();
 };
 
 }  // namespace pawl::loadgen

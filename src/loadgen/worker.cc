@@ -349,12 +349,14 @@ void Worker::idle_work(bool all) {
   const MonoTime limit = mono_now() + kIdleWork;
   const auto in_time = [&] { return all || finished_.size() > 1024 || mono_now() < limit; };
   while (feed_room_ && in_time()) feed_room_ = !stopping_ && task_.feed->fill_one();
-  while (!finished_.empty() && in_time()) {
-    std::unique_ptr<Exchange> exchange = std::move(finished_.front());
-    finished_.pop_front();
-    if (task_.sink != nullptr) task_.sink->take(exchange->record());
-    spare_exchanges_.push_back(std::move(exchange));
-  }
+  while (!finished_.empty() && in_time()) hand_over_one();
+}
+
+void Worker::hand_over_one() {
+  std::unique_ptr<Exchange> exchange = std::move(finished_.front());
+  finished_.pop_front();
+  if (task_.sink != nullptr) task_.sink->take(exchange->record());
+  spare_exchanges_.push_back(std::move(exchange));
 }
 
 void Worker::publish() {

@@ -127,6 +127,7 @@ class Worker {
   void start_turn(const TurnDue& due);
   void check_deadlines(MonoTime now);
   void idle_work(bool all);
+  void hand_over_one();
   void give_up_all(measure::Outcome outcome, MonoTime now);
   void publish();
   [[nodiscard]] bool may_start(MonoTime now) const;

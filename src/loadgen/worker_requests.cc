@@ -13,6 +13,7 @@ using measure::RequestRecord;
 namespace {
 
 constexpr Nanos kStampSlack = Millis(1);
+constexpr std::size_t kFinishedWaiting = 64;
 
 /// The time of the first token may then be too late: it is that of the read's last segment.
 bool second_token_shares_read(const RequestRecord& record) {
@@ -35,9 +36,12 @@ void Worker::start(Job job, std::size_t endpoint) {
   record.sched = job.sched;
   if (task_.ramp > Nanos(0) && record.phase == Phase::kMeasured && job.ready < task_.begin + task_.ramp) record.phase = Phase::kRamp;
   backend::ReadOptions options = builder_.read_options();
+  options.echo_bytes = job.planned.echo_bytes;
   options.keep_text = options.keep_text || (job.session != nullptr && job.session->needs_reply(job.node));
 
   std::unique_ptr<Exchange> exchange;
+  // A wave of ends must not double the memory of a run: beyond some, one is handed over for each that starts.
+  if (spare_exchanges_.empty() && finished_.size() > kFinishedWaiting) hand_over_one();
   if (spare_exchanges_.empty()) {
     exchange = std::make_unique<Exchange>(scratch_, load_.max_event_bytes);
   } else {

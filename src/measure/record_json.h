@@ -19,8 +19,10 @@ struct RecordsHead {
   std::int64_t origin_unix_ns = 0;  ///< calendar time of the moment from which all times of the file count
   std::int64_t max_concurrency = 0;
   bool chat = false;
+  std::optional<std::int64_t> isl, osl;  ///< tokens asked for
+  std::optional<double> range_ratio;
 };
-BOOST_DESCRIBE_STRUCT(RecordsHead, (), (schema, url, backend, model_id, endpoint, origin_unix_ns, max_concurrency, chat))
+BOOST_DESCRIBE_STRUCT(RecordsHead, (), (schema, url, backend, model_id, endpoint, origin_unix_ns, max_concurrency, chat, isl, osl, range_ratio))
 
 /// Appends the head as one line.
 void append_head(const RecordsHead& head, std::string& out);

@@ -86,26 +86,30 @@ void RequestTable::add(std::span<const double> row) {
   if (block_.size() == kBlockRows * columns_) finish_block();
 }
 
-void RequestTable::merge(const RequestTable& other) {
-  PAWL_ASSERT(columns_ == other.columns_);
+void RequestTable::visit(const std::function<void(std::span<const double>)>& each) const {
   std::vector<double> row(columns_);
-  const auto add_block = [&](const std::vector<double>& by_column) {
+  const auto visit_block = [&](const std::vector<double>& by_column) {
     for (std::size_t r = 0; r < kBlockRows; ++r) {
       for (std::size_t c = 0; c < columns_; ++c) row[c] = by_column[c * kBlockRows + r];
-      add(row);
+      each(row);
     }
   };
-  for (const auto& block : other.kept_) add_block(block);
-  std::vector<double> block(kBlockRows * columns_);
-  for (const std::uint64_t offset : other.spilled_) {
-    const bool read = other.spill_->read(offset, std::as_writable_bytes(std::span<double>(block))).has_value();
-    if (read) {
-      add_block(block);
-    } else {
+  for (const auto& block : kept_) visit_block(block);
+  std::vector<double> block(spilled_.empty() ? 0 : kBlockRows * columns_);
+  for (const std::uint64_t offset : spilled_) {
+    if (!spill_->read(offset, std::as_writable_bytes(std::span<double>(block)))) {
       damaged_ = true;
+      std::ranges::fill(block, std::numeric_limits<double>::quiet_NaN());
     }
+    visit_block(block);
   }
-  for (std::size_t at = 0; at < other.block_.size(); at += columns_) add(std::span<const double>(other.block_).subspan(at, columns_));
+  for (std::size_t at = 0; at < block_.size(); at += columns_) each(std::span<const double>(block_).subspan(at, columns_));
+}
+
+void RequestTable::merge(const RequestTable& other) {
+  PAWL_ASSERT(columns_ == other.columns_);
+  other.visit([this](std::span<const double> row) { add(row); });
+  damaged_ = damaged_ || other.damaged_;
 }
 
 std::vector<double> RequestTable::column(std::size_t index) const {

@@ -57,6 +57,8 @@ class RequestTable {
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   /// One column, unknown ones included; all columns are in the same order. 8 bytes a row while the caller holds it.
   [[nodiscard]] std::vector<double> column(std::size_t index) const;
+  /// Calls `each` with every row, in the order of `column`; holds one block at a time.
+  void visit(const std::function<void(std::span<const double> row)>& each) const;
   /// A column without what is unknown.
   [[nodiscard]] std::vector<double> known(std::size_t index) const;
   /// Rows could not be read back: numbers of this table are not all there.

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace pawl::measure {
 namespace {
 
-std::vector<double> sorted_known(std::span<const double> values) {
-  std::vector<double> out(values.begin(), values.end());
-  std::erase_if(out, [](double value) { return std::isnan(value); });
-  std::ranges::sort(out);
-  return out;
+std::vector<double> sorted_known(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  std::ranges::sort(values);
+  return values;
 }
 
 /// Calls `step(time, count)` each time the count changes, ends before sends at one instant.
@@ -29,7 +29,7 @@ void walk(const std::vector<double>& sends, const std::vector<double>& ends, con
 
 }  // namespace
 
-InFlight::InFlight(std::span<const double> sends, std::span<const double> ends) : sends_(sorted_known(sends)), ends_(sorted_known(ends)) {
+InFlight::InFlight(std::vector<double> sends, std::vector<double> ends) : sends_(sorted_known(std::move(sends))), ends_(sorted_known(std::move(ends))) {
   walk(sends_, ends_, [&](double, std::int64_t count) { peak_ = std::max(peak_, count); });
 }
 

@@ -11,8 +11,8 @@ namespace pawl::measure {
 /// instant at which another starts does not overlap it (BC-8.5). Any unit of time.
 class InFlight {
  public:
-  /// The lists belong together by position; an end that is NaN never comes.
-  InFlight(std::span<const double> sends, std::span<const double> ends);
+  /// Beginnings and ends in any order; one that is NaN never comes. Given away by a caller with millions, they are not copied.
+  InFlight(std::vector<double> sends, std::vector<double> ends);
 
   [[nodiscard]] std::int64_t peak() const { return peak_; }
   /// Weighted by time over [from, to); NaN for an empty span.

@@ -316,13 +316,16 @@ void Summary::fill_rates(model::BenchResult& result) const {
 void Summary::fill_in_flight(model::BenchResult& result) const {
   if (!first_send_ || !last_end_) return;
   model::BenchDetails& details = *result.details;
-  const std::vector<double> sends = spans_.column(kSendColumn), ends = spans_.column(kEndColumn);
-  const InFlight steps(sends, ends);
-  details.peak_in_flight = steps.peak();
-  details.mean_in_flight = steps.mean(since_origin_ms(*first_send_), since_origin_ms(*last_end_));
-
-  const double threshold = options_.steady_share * static_cast<double>(options_.target_in_flight.value_or(steps.peak()));
-  const auto window = steps.longest_at_least(threshold);
+  double threshold = 0;
+  std::optional<InFlight::Window> window;
+  {
+    // The most that a run of millions takes at its end, 16 bytes a request: given back before anything else is read.
+    const InFlight steps(spans_.column(kSendColumn), spans_.column(kEndColumn));
+    details.peak_in_flight = steps.peak();
+    details.mean_in_flight = steps.mean(since_origin_ms(*first_send_), since_origin_ms(*last_end_));
+    threshold = options_.steady_share * static_cast<double>(options_.target_in_flight.value_or(steps.peak()));
+    window = steps.longest_at_least(threshold);
+  }
   if (!window) return;
   model::BenchSteady steady;
   const double first = since_origin_ms(*first_send_);
@@ -330,28 +333,27 @@ void Summary::fill_in_flight(model::BenchResult& result) const {
   steady.end_s = (window->to - first) / 1000;
   steady.threshold = threshold;
   // Rows of `ok_` are the ok rows of `spans_`, in the same order within a worker; both tables are merged alike.
-  const std::vector<double> is_ok = spans_.column(kOkColumn);
-  std::vector<std::size_t> inside;  // numbers among the ok ones
-  std::size_t number = 0;
-  for (std::size_t i = 0; i < sends.size(); ++i) {
-    if (is_ok[i] == 0) continue;
-    if (sends[i] >= window->from && ends[i] <= window->to) inside.push_back(number);
-    ++number;
-  }
-  steady.requests = static_cast<std::int64_t>(inside.size());
+  std::vector<bool> inside;  // of the ok ones
+  spans_.visit([&](std::span<const double> row) {
+    if (row[kOkColumn] == 0) return;
+    inside.push_back(row[kSendColumn] >= window->from && row[kEndColumn] <= window->to);
+    if (inside.back()) ++steady.requests;
+  });
   const double seconds = (window->to - window->from) / 1000;
   if (seconds > 0) {
-    steady.request_throughput = static_cast<double>(inside.size()) / seconds;
+    steady.request_throughput = static_cast<double>(steady.requests) / seconds;
     if (counted_ok_ > 0) steady.output_throughput = sum_between(tenths_, window->from / 100, window->to / 100) / seconds;
   }
   for (std::size_t c = 0; c < kRequestMetrics.size(); ++c) {
     const auto key = kRequestMetrics[c].key;
     if (key != "ttft_ms" && key != "tpot_ms" && key != "e2el_ms") continue;
-    const std::vector<double> column = ok_.column(c);
     std::vector<double> values;
-    for (const std::size_t i : inside) {
-      if (i < column.size() && !std::isnan(column[i])) values.push_back(column[i]);
-    }
+    values.reserve(static_cast<std::size_t>(steady.requests));
+    std::size_t i = 0;
+    ok_.visit([&](std::span<const double> row) {
+      if (i < inside.size() && inside[i] && !std::isnan(row[c])) values.push_back(row[c]);
+      ++i;
+    });
     steady.metrics[std::string(key)] = describe(std::move(values));
   }
   details.steady = std::move(steady);
