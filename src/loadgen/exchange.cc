@@ -83,9 +83,7 @@ void Exchange::on_head(MonoTime at) {
 }
 
 /// The content type is only a first guess (BC-4.9).
-void Exchange::guess_body(MonoTime at) {
-  const std::string_view seen = trim(first_bytes_);
-  if (seen.empty()) return;  // blank so far: nothing of an event stream or of JSON is lost with it
+void Exchange::guess_body(std::string_view seen, MonoTime at) {
   const auto type = http_.head().field("content-type");
   const bool looks_json = seen.front() == '{' || seen.front() == '[';
   const bool looks_events = std::string_view(":deir\xEF").find(seen.front()) != std::string_view::npos;
@@ -101,7 +99,11 @@ void Exchange::on_body(std::string_view piece, MonoTime at, Nanos late) {
   body_bytes_ += piece.size();
   if (first_bytes_.empty()) first_bytes_.reserve(kKeptBytes);  // growing by doubling would take almost twice that
   if (first_bytes_.size() < kKeptBytes) first_bytes_.append(piece.substr(0, kKeptBytes - first_bytes_.size()));
-  if (body_ == Body::kUnknown) guess_body(at);
+  if (body_ == Body::kUnknown) {
+    // Blanks before the first byte that tells are dropped, in whichever reads they come.
+    piece.remove_prefix(std::min(piece.find_first_not_of(" \t\r\n"), piece.size()));
+    if (!piece.empty()) guess_body(piece, at);
+  }
   if (over()) return;
   switch (body_) {
     case Body::kUnknown:

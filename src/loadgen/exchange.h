@@ -48,7 +48,7 @@ class alignas(64) Exchange {
 
   void on_head(MonoTime at);
   void on_body(std::string_view piece, MonoTime at, Nanos late);
-  void guess_body(MonoTime at);
+  void guess_body(std::string_view seen, MonoTime at);
   void take_events(std::string_view piece, MonoTime at, Nanos late);
   void finish_events(MonoTime at, Nanos late);
   void give_up(std::string cls, std::string what, MonoTime at);
