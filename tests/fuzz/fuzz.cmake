@@ -21,5 +21,7 @@ pawl_fuzz_target(tokenizer pawl_tokenizer)
 pawl_fuzz_target(data_set pawl_workload)
 if(PAWL_FUZZ)
   # libstdc++ 12 uses in its own headers what it calls deprecated; GCC keeps quiet about that, clang does not.
-  target_compile_options(pawl_changelog PRIVATE -Wno-deprecated-declarations)
+  foreach(module pawl_changelog pawl_workload)
+    target_compile_options(${module} PRIVATE -Wno-deprecated-declarations)
+  endforeach()
 endif()
