@@ -40,8 +40,8 @@ Result<io::Capacity> FullAfterSmoke::check(const std::string&, std::int64_t) {
 }
 
 runner::EngineSource inaccurate_engines(runner::EngineSource base, std::string image) {
-  return [base = std::move(base), image = std::move(image)](const model::Point& p, const std::vector<std::string>& flags) -> Result<model::EngineSpec> {
-    PAWL_ASSIGN(model::EngineSpec engine, base(p, flags));
+  return [base = std::move(base), image = std::move(image)](const model::Point& p, const io::SweepRequest& request) -> Result<model::EngineSpec> {
+    PAWL_ASSIGN(model::EngineSpec engine, base(p, request));
     if (!model::same_image(p.image, image)) return engine;
     // The profile is named here instead of being looked up by image, prefix and runner.
     for (const char* flag : {"--image", "--model-prefix", "--runner"}) {

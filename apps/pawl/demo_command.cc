@@ -69,7 +69,10 @@ Status publish_baseline(const World& world, Workbench& bench, const DemoRequest&
                          .scale = scale,
                          .eval_task = kEvalTask};
   PAWL_ASSIGN(const std::optional<steward::LaunchScript> script, steward::read_launch_script(bench.forge, *main, matrix.points));
-  if (script) sweep.launch_flags = plan::launch_flags(script->text);
+  if (script) {
+    sweep.launch_flags = plan::launch_flags(script->text);
+    sweep.launch_script = model::LaunchScript{script->path, script->text};
+  }
   PAWL_ASSIGN(const RunId run, bench.runner.dispatch(sweep));
   bench.progress->report({"baseline", fmt::format("run {}: {} on {}: {} points, {} evals, scale {}", run.value, request.recipe, matrix.image,
                                                   matrix.points.size(), matrix.evals.size(), scale.text())});

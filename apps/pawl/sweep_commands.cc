@@ -96,7 +96,10 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
                            .canary = flags.canary};
   PAWL_ASSIGN(const std::optional<std::string> main, bench->forge.head(forge::kBaseBranch));
   PAWL_ASSIGN(const std::optional<steward::LaunchScript> script, steward::read_launch_script(bench->forge, main.value_or(""), matrix.points));
-  if (script) request.launch_flags = plan::launch_flags(script->text);
+  if (script) {
+    request.launch_flags = plan::launch_flags(script->text);
+    request.launch_script = model::LaunchScript{script->path, script->text};
+  }
   PAWL_ASSIGN(const RunId id, bench->runner.dispatch(request));
   PAWL_ASSIGN(const io::RunStatus run, bench->runner.wait(id, world.stop));
   if (flags.publish && run.state == io::RunState::kSuccess) PAWL_TRY(bench->publish(run));

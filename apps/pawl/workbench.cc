@@ -10,6 +10,7 @@
 #include "exec/executor_settings.h"
 #include "exec/process_executor.h"
 #include "exec/slurm_executor.h"
+#include "runner/script_engine.h"
 
 namespace pawl::app {
 namespace {
@@ -26,6 +27,12 @@ Result<std::unique_ptr<exec::JobExecutor>> make_executor(World& world, const std
   // Two workspaces on one cluster number their runs alike: the folder tells their jobs apart.
   PAWL_ASSIGN(exec::SlurmSettings settings, exec::slurm_settings(choice, "pawl-" + sha256_hex(workspace.string()).substr(0, 8), file.string()));
   return std::make_unique<exec::SlurmExecutor>(world.commands, world.files, world.clock, world.self, std::move(settings));
+}
+
+/// Folders of real engines by their launch scripts; every other image is simulated.
+runner::EngineSource usual_engines(const World& world) {
+  auto library = world.assets->read("launch/benchmark_lib.sh");
+  return runner::script_engines(library ? std::move(*library) : std::string(), runner::twin_engines(world.self));
 }
 
 }  // namespace
@@ -47,8 +54,7 @@ Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace wo
       capacity(parts.capacity ? parts.capacity(database) : std::make_unique<io::LocalCapacity>()),
       planner(std::move(playbook)),
       executor(std::move(executor_in)),
-      runner({database, workspace, world.clock, world.files, *executor,
-              parts.engines ? parts.engines(runner::twin_engines(world.self)) : runner::twin_engines(world.self), *progress}),
+      runner({database, workspace, world.clock, world.files, *executor, parts.engines ? parts.engines(usual_engines(world)) : usual_engines(world), *progress}),
       steward({.database = database,
                .clock = world.clock,
                .assets = *world.assets,

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using codec::Json;
 
+constexpr std::int64_t kLookShare = 20;
 constexpr Nanos kCancelLimit = Seconds{120};
 /// Clocks of controller and submitter may differ; the name, not the time, tells jobs apart.
 constexpr std::int64_t kClockSlack_s = 300;
@@ -88,7 +89,8 @@ Status SlurmExecutor::write(const Known& known, const fs::path& folder) const {
 
 Result<std::vector<SlurmRecord>> SlurmExecutor::queue(bool fresh) {
   const std::lock_guard lock(queue_mutex_);
-  if (!fresh && queue_taken_ && clock_.now() - *queue_taken_ < settings_.poll) return queue_;
+  const MonoTime began = clock_.now();
+  if (!fresh && queue_fresh_until_ && began < *queue_fresh_until_) return queue_;
   ++looks_;
   PAWL_ASSIGN(const io::CommandOutput output,
               commands_.run({.argv = {"squeue", "--json", "--states=all"}, .env = {}, .folder = {}}, settings_.command_limit, {}));
@@ -96,7 +98,9 @@ Result<std::vector<SlurmRecord>> SlurmExecutor::queue(bool fresh) {
   if (!output.end.ok()) return peer_error(fmt::format("squeue: {} ({})", first_line(output.err), output.end.text()), "is the controller up? scontrol ping");
   PAWL_ASSIGN(queue_, read_slurm_json(output.out, "output of squeue --json"));
   std::erase_if(queue_, [&](const SlurmRecord& record) { return !record.name.starts_with(settings_.owner + "-"); });
-  queue_taken_ = clock_.now();
+  // At most a twentieth of the time goes into looking, however long the queue is.
+  const MonoTime now = clock_.now();
+  queue_fresh_until_ = now + std::max(settings_.poll, kLookShare * (now - began));
   return queue_;
 }
 

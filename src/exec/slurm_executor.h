@@ -87,7 +87,7 @@ class SlurmExecutor final : public JobExecutor {
 
   mutable std::mutex queue_mutex_;  ///< guards what follows
   std::vector<SlurmRecord> queue_;
-  std::optional<MonoTime> queue_taken_;
+  std::optional<MonoTime> queue_fresh_until_;
   std::int64_t looks_ = 0, duplicates_ = 0;
   bool no_accounting_ = false;  ///< the cluster keeps none
 };

@@ -16,16 +16,24 @@ namespace pawl::model {
 enum class JobKind { kBenchmark, kEval };
 BOOST_DESCRIBE_ENUM(JobKind, kBenchmark, kEval)
 
-/// How to start the engine of a job. `{port}` in argv is replaced by a free port of the machine that runs the job.
+/// A recipe's launch script, as it stands in the catalogue at the commit of the sweep.
+struct LaunchScript {
+  std::string path;  ///< relative to the catalogue's root
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(LaunchScript, (), (path, text))
+
+/// How to start the engine of a job. `{port}` in argv and env is replaced by a free port of the machine that runs the job.
 struct EngineSpec {
-  std::string kind;  ///< "twin" (simulated), later "script" and "container"
+  std::string kind;  ///< "twin" (simulated) or "script" (a launch script on the programs of a folder)
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   std::string served_model;             ///< name that requests carry
   std::string health_path = "/health";  ///< 200 when up; a real generation must follow before it counts as ready
   double ready_timeout_s = 60;
+  std::optional<std::map<std::string, std::string>> files;  ///< written into the job's folder before the start: path there → content
 };
-BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s))
+BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s, files))
 
 /// The load of a benchmark job, already scaled.
 struct LoadSpec {

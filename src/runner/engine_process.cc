@@ -104,13 +104,19 @@ JobOutcome<std::unique_ptr<EngineProcess>> EngineProcess::launch(const model::En
   if (!port) return std::unexpected(JobFailure{FailureClass::kInfrastructure, port.error().message, {}});
   io::ProcessSpec process;
   for (const std::string& argument : spec.argv) process.argv.push_back(replace_all(argument, "{port}", std::to_string(*port)));
-  process.env.assign(spec.env.begin(), spec.env.end());
+  for (const auto& [name, value] : spec.env) process.env.emplace_back(name, replace_all(value, "{port}", std::to_string(*port)));
   process.folder = folder;
   process.output_file = folder / "server.log";
   process.ends_with_parent = true;
   // Lines of an earlier try of this job would stand as evidence against this one.
   if (auto removed = files.remove_tree(process.output_file); !removed) {
     return std::unexpected(JobFailure{FailureClass::kInfrastructure, removed.error().message, {}});
+  }
+  const std::map<std::string, std::string> given = spec.files.value_or(std::map<std::string, std::string>());
+  for (const auto& [path, content] : given) {
+    if (auto written = files.write_atomic(folder / path, content); !written) {
+      return std::unexpected(JobFailure{FailureClass::kInfrastructure, written.error().message, {}});
+    }
   }
   auto id = processes.launch(process);
   if (!id) {

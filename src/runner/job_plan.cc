@@ -52,7 +52,7 @@ std::string family_of(const model::JobSpec& spec) {
 }
 
 EngineSource twin_engines(std::string self) {
-  return [self = std::move(self)](const model::Point& p, const std::vector<std::string>& launch_flags) -> Result<model::EngineSpec> {
+  return [self = std::move(self)](const model::Point& p, const io::SweepRequest& request) -> Result<model::EngineSpec> {
     if (p.prefill) {
       return bad_input(fmt::format("the simulated engine cannot run the multi-node point {}", p.label()), "choose a recipe with multinode: false");
     }
@@ -75,9 +75,9 @@ EngineSource twin_engines(std::string self) {
                    std::to_string(p.ep),
                    "--served-model-name",
                    p.model};
-    if (!launch_flags.empty()) {
+    if (!request.launch_flags.empty()) {
       engine.argv.emplace_back("--");
-      engine.argv.insert(engine.argv.end(), launch_flags.begin(), launch_flags.end());
+      engine.argv.insert(engine.argv.end(), request.launch_flags.begin(), request.launch_flags.end());
     }
     return engine;
   };
@@ -93,7 +93,7 @@ Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, R
     job.kind = kind;
     job.row = row;
     job.scale = request.scale;
-    PAWL_ASSIGN(job.engine, engines(p, request.launch_flags));
+    PAWL_ASSIGN(job.engine, engines(p, request));
     if (kind == model::JobKind::kBenchmark) {
       if (!p.isl || !p.osl) return bad_input(fmt::format("the point {} has no fixed lengths; this runner measures fixed-seq-len only", p.label()));
       job.job = job_name(name, number, p);

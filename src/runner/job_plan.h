@@ -11,9 +11,8 @@
 
 namespace pawl::runner {
 
-/// Knows how to start the engine for a point with these flags of its launch script. Errors: this kind of point cannot be
-/// started here.
-using EngineSource = std::function<Result<model::EngineSpec>(const model::Point&, const std::vector<std::string>& launch_flags)>;
+/// Knows how to start the engine for a point of a sweep. Errors: this kind of point cannot be started here.
+using EngineSource = std::function<Result<model::EngineSpec>(const model::Point&, const io::SweepRequest&)>;
 
 /// Simulated engines: `self twin …` with the profile that twin.yaml maps the image to. Single-node points only.
 [[nodiscard]] EngineSource twin_engines(std::string self);

@@ -199,6 +199,12 @@ Status check_spec(const JobSpec& spec) {
   if (spec.engine.argv.empty()) return wrong("engine.argv: expected at least the program");
   if (!spec.engine.health_path.starts_with('/')) return wrong("engine.health_path: expected a path that starts with /");
   if (!(spec.engine.ready_timeout_s > 0)) return wrong("engine.ready_timeout_s: expected a number of seconds above 0");
+  if (spec.engine.files) {
+    for (const auto& [path, content] : *spec.engine.files) {
+      const fs::path normal = fs::path(path).lexically_normal();
+      if (path.empty() || normal.is_absolute() || *normal.begin() == "..") return wrong(fmt::format("engine.files: {} leaves the folder of the job", path));
+    }
+  }
   if (!(spec.timeout_s > 0)) return wrong("timeout_s: expected a number of seconds above 0");
   if (spec.kind == model::JobKind::kBenchmark) {
     if (!spec.load) return wrong("load: missing, and the kind is benchmark");

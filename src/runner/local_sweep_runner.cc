@@ -21,6 +21,7 @@ using model::JobResult;
 using model::JobSpec;
 
 constexpr Nanos kLookInterval = Millis{100};
+constexpr Nanos kLookElsewhere = Seconds{1};  // at hundreds of jobs of a cluster: each look reads a file a job
 constexpr const char* kCanaryFamily = "canary";
 constexpr int kRetriesMax = 2;  // of infrastructure, uncharged (upgrade-loop 11)
 constexpr const char* kRunColumns =
@@ -387,7 +388,7 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
       done += ended;
     }
     // The first look waits; the others take what that moment shows.
-    Nanos limit = kLookInterval;
+    Nanos limit = world_.executor.elsewhere() ? kLookElsewhere : kLookInterval;
     for (auto it = active.begin(); it != active.end();) {
       PAWL_ASSIGN(const std::optional<JobEnd> end, look_at(run, *it, limit, stop));
       limit = Nanos{0};

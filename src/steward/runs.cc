@@ -156,7 +156,10 @@ Result<Answer> Performer::dispatch(const Candidate& c, bool final) {
       request.evals = smoke->evals;
     }
     PAWL_ASSIGN(const std::optional<LaunchScript> script, read_launch_script(world_.forge, c.head, matrix->points));
-    if (script) request.launch_flags = plan::launch_flags(script->text);
+    if (script) {
+      request.launch_flags = plan::launch_flags(script->text);
+      request.launch_script = model::LaunchScript{script->path, script->text};
+    }
     PAWL_TRY(guard(c));
     // Everything since the first look took its time: the last word is asked for right before the effect.
     if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);

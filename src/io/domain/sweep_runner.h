@@ -25,12 +25,13 @@ struct SweepRequest {
   std::vector<codec::Json> points;        ///< matrix rows to benchmark
   std::vector<codec::Json> evals;         ///< matrix rows to evaluate
   std::vector<std::string> launch_flags;  ///< engine flags of the recipe's launch script; empty when it has none
+  std::optional<model::LaunchScript> launch_script;
   model::Scale scale;
   std::string eval_task;
   bool fail_fast = true;       ///< the first failed job of a family cancels the rest of that family
   std::optional<bool> canary;  ///< one cheap point goes first; when it fails nothing else starts. Absent: no
 };
-BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, scale, eval_task, fail_fast, canary))
+BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, launch_script, scale, eval_task, fail_fast, canary))
 
 enum class RunState { kQueued, kRunning, kSuccess, kFailure, kCancelled };
 BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
