@@ -90,7 +90,9 @@ Result<Answer> Performer::delete_branch(const Candidate& c) {
     if (!intent) return kept("not-ours", "somebody else moved it");
     PAWL_TRY(guard(c));
     auto proven = *at == intent->request.parent ? Result<std::string>(*at) : world_.forge.commit(intent->request);
-    if (!proven && proven.error().cls == ErrorClass::kConflict) return kept("not-ours", "somebody else moved it");
+    // A commit that the forge refuses for good was never made: what stands there is not ours.
+    if (!proven && (proven.error().cls == ErrorClass::kConflict || proven.error().cls == ErrorClass::kInvalid))
+      return kept("not-ours", "somebody else moved it");
     if (!proven) return std::move(proven).error();
     ours = *proven;
   }
