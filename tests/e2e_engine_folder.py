@@ -1,5 +1,6 @@
 """Engines without a container: `image: dir:FOLDER`, started by the recipe's own launch script. The server in the folder is the
 simulated engine under another name, so that the script, its library and the failures are real and the numbers are not."""
+import pathlib
 import shutil
 
 from pawl_e2e import ROOT, prove, run, run_json, scratch
@@ -47,8 +48,11 @@ with scratch() as tmp:
         status = run_json(pawl, "sweep", "status", "1", "--workspace", tmp / "good")
         assert status["run"]["state"] == "success" and len(status["rows"]) == 2, status["run"]
         assert {row["image"] for row in status["rows"]} == {f"dir:{tmp / 'engine'}"}
-        job = run_json(pawl, "sweep", "logs", "1", "--workspace", tmp / "good")["jobs"][0]["job"]
-        assert "the load generator is pawl's own here" in run(pawl, "sweep", "logs", "1", job, "--engine", "--workspace", tmp / "good").stdout
+        job = run_json(pawl, "sweep", "logs", "1", "--workspace", tmp / "good")["jobs"][0]
+        run(pawl, "sweep", "logs", "1", job["job"], "--engine", "--workspace", tmp / "good")
+        folder = pathlib.Path(job["folder"])
+        assert (folder / "launch/benchmarks/single_node/fixed_seq_len/tiny_q4_h200_toyserve.sh").read_text() == SCRIPT % ""
+        assert (folder / "toyserve.log").stat().st_size > 0
 
     def the_words_of_an_engine_that_refuses_a_flag_are_the_evidence():
         done = sweep("refused", catalogue("refused.catalog", f"dir:{tmp / 'engine'}", "--old-switch"), status=6)
