@@ -166,9 +166,10 @@ struct Candidate {
   std::optional<Parking> parked;
   std::int64_t cr = 0;  ///< 0: none yet
   std::vector<Attempt> attempts;
-  std::vector<std::int64_t> runs;  ///< every run that the candidate caused
-  std::vector<OwnedRun> owned;     ///< the same with what is known of each; filled when they are listed
-  bool runs_complete = false;      ///< `owned` comes from a complete listing
+  std::vector<std::int64_t> runs;      ///< every run that the candidate caused
+  std::vector<OwnedRun> owned;         ///< the same with what is known of each; filled when they are listed
+  bool runs_complete = false;          ///< `owned` comes from a complete listing
+  std::optional<bool> run_unanswered;  ///< it ended while a dispatch was ordered and not answered: a run may have been, and be gone
   std::int64_t repairs = 0;
   std::int64_t capacity_failures = 0;  ///< in a row, at the present gate
   std::int64_t capacity_at = 0;        ///< seconds since 1970 of the last passed check; 0: none
@@ -190,7 +191,7 @@ BOOST_DESCRIBE_STRUCT(Candidate, (),
                       (schema, id, recipe, file, image_old, image_new, digest_new, runner, engine, policy, rules, scale, eval_task, branch, base, head, created,
                        state, version, session, session_state, parked, cr, attempts, runs, owned, runs_complete, repairs, capacity_failures, capacity_at,
                        reported_at, deferral_checks, label_retries, outcome, planned_change, planned_change_zh, reason, detail, stop_source, branch_kept, proof,
-                       ended, newer_image, claim_released))
+                       ended, newer_image, claim_released, run_unanswered))
 
 /// `candidate_id` of upgrade-loop 2.
 [[nodiscard]] std::string candidate_id(const std::string& file, const std::string& recipe, const std::string& image_old);

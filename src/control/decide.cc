@@ -275,7 +275,8 @@ void apply(Candidate& c, const Event& event, const Transition& row, std::int64_t
     case E::kRunsEnded:
     case E::kRunsDiscovered:
       own(c, event.owned);
-      c.runs_complete = event.reason != "incomplete";
+      // Nothing found says nothing when a dispatch was never answered: unknown is never zero.
+      c.runs_complete = event.reason != "incomplete" && !(c.runs.empty() && c.run_unanswered.value_or(false));
       break;
     case E::kReceiptPosted:
       if (c.cr == 0) c.cr = event.number;
@@ -327,6 +328,7 @@ void apply(Candidate& c, const Event& event, const Transition& row, std::int64_t
   for (const Step& step : row.commands) {
     if (step.kind == CommandKind::kReportAttempt) c.reported_at = now_s;
   }
+  if (to == S::kStopping && (c.state == S::kSmokeDispatching || c.state == S::kFinalDispatching)) c.run_unanswered = true;
   if (to == S::kStopping || (terminal(to) && !terminal(c.state))) {
     c.session_state = SessionState::kEnded;
     c.parked.reset();

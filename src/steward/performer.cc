@@ -237,11 +237,14 @@ Result<Answer> Performer::check_capacity(const Candidate& c) {
   PAWL_ASSIGN(const Policy* policy, this->policy(c.policy));
   PAWL_ASSIGN(const io::Capacity capacity, world_.capacity.check(c.runner, policy->utilisation_below_percent));
   world_.progress.report({"gate", capacity.pass ? "capacity: there is room" : "capacity: no room"});
+  if (capacity.pass) capacity_seen_[c.id] = world_.clock.now();
   return happened(capacity.pass ? EventKind::kCapacityPassed : EventKind::kCapacityFailed);
 }
 
 bool Performer::capacity_fresh(const Candidate& c) const {
   const Nanos age = world_.clock.wall().since_epoch - Seconds{c.capacity_at};
+  const auto seen = capacity_seen_.find(c.id);
+  if (seen != capacity_seen_.end() && world_.clock.now() - seen->second > Seconds{world_.capacity_fresh_s}) return false;
   return age >= Seconds{-1} && age <= Seconds{world_.capacity_fresh_s};
 }
 

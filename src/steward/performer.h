@@ -52,7 +52,8 @@ class Performer {
   Status guard(const control::Candidate& candidate);
   Status comment(const control::Candidate& candidate, const std::string& part, const std::string& body);
   Result<std::string> main_head();
-  /// Whether the last passed capacity check still counts. One from the future (the calendar was set back) does not.
+  /// Whether the last passed capacity check still counts. One from the future (the calendar was set back) does not, nor
+  /// one of this life that is too old by a clock that nobody sets.
   [[nodiscard]] bool capacity_fresh(const control::Candidate& candidate) const;
 
   Result<Answer> claim_family(const control::Candidate& candidate);
@@ -95,6 +96,7 @@ class Performer {
   Result<Answer> watch_late(const control::Candidate& candidate);
 
   const StewardWorld& world_;
+  std::map<std::string, MonoTime> capacity_seen_;  ///< when a check of this life passed, by candidate
   CatalogueCache own_catalogues_;
   std::map<std::string, std::shared_ptr<const model::Baseline>> baselines_;  ///< by candidate
   [[nodiscard]] bool disturbed() const { return interrupted_.has_value() || taken_over_; }
