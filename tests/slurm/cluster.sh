@@ -7,16 +7,12 @@ export SLURM_CONF="$folder/slurm.conf"
 
 pids() { cat "$folder"/run/*.pid 2>/dev/null || true; }
 
-case "$verb" in
-  up)
-    for program in slurmctld slurmd squeue; do command -v "$program" >/dev/null || { echo "there is no $program" >&2; exit 3; }; done
-    [[ "$(id -u)" == 0 ]] || { echo "a cluster needs root" >&2; exit 3; }
-    mkdir -p "$folder"/{state,spool,log,run}
-    base=$((20000 + ($$ % 1200) * 32))
-    cat >"$SLURM_CONF" <<CONF
+# Writes the configuration with ports from $1 on.
+configure() {
+  cat >"$SLURM_CONF" <<CONF
 ClusterName=pawltest
 SlurmctldHost=$(hostname -s)(127.0.0.1)
-SlurmctldPort=$base
+SlurmctldPort=$1
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/none
@@ -50,15 +46,41 @@ MinJobAge=300
 MaxJobCount=20000
 SlurmctldTimeout=30
 SlurmdTimeout=30
-NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$((base + 1))-$((base + nodes))] CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 RealMemory=1000000 State=UNKNOWN
+NodeName=n[1-$nodes] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[$(($1 + 1))-$(($1 + nodes))] CPUs=64 Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 RealMemory=1000000 State=UNKNOWN
 PartitionName=low Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE MaxTime=INFINITE State=UP
 PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF MaxTime=INFINITE State=UP
 CONF
-    slurmctld >/dev/null 2>&1
-    for ((i = 1; i <= nodes; i++)); do mkdir -p "$folder/spool/n$i"; slurmd -N "n$i" >/dev/null 2>&1; done
-    for ((k = 0; k < 200; k++)); do
-      [[ "$(timeout 5 sinfo -h -t idle -o %D 2>/dev/null | head -n 1)" == "$nodes" ]] && { echo "$SLURM_CONF"; exit 0; }
-      sleep 0.05
+}
+
+# Ends every daemon of the cluster.
+end_daemons() {
+  for pid in $(pids); do kill "$pid" 2>/dev/null || true; done
+  for ((k = 0; k < 60; k++)); do
+    alive=0
+    for pid in $(pids); do kill -0 "$pid" 2>/dev/null && alive=1; done
+    ((alive)) || return 0
+    sleep 0.05
+  done
+  for pid in $(pids); do kill -9 "$pid" 2>/dev/null || true; done
+}
+
+case "$verb" in
+  up)
+    for program in slurmctld slurmd squeue; do command -v "$program" >/dev/null || { echo "there is no $program" >&2; exit 3; }; done
+    [[ "$(id -u)" == 0 ]] || { echo "a cluster needs root" >&2; exit 3; }
+    mkdir -p "$folder"/{state,spool,log,run}
+    # Below the ports that the kernel gives out. Another cluster of the same moment may want the same ones: then again elsewhere.
+    for ((try = 0; try < 8; try++)); do
+      configure $((20000 + (RANDOM % 390) * 32))
+      slurmctld >/dev/null 2>&1 || true
+      for ((i = 1; i <= nodes; i++)); do mkdir -p "$folder/spool/n$i"; slurmd -N "n$i" >/dev/null 2>&1 || true; done
+      for ((k = 0; k < 200; k++)); do
+        kill -0 "$(cat "$folder/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null || break
+        [[ "$(timeout 5 sinfo -h -t idle -o %D 2>/dev/null | head -n 1)" == "$nodes" ]] && { echo "$SLURM_CONF"; exit 0; }
+        sleep 0.05
+      done
+      end_daemons
+      rm -rf "$folder"/{state,spool,run} && mkdir -p "$folder"/{state,spool,run}
     done
     tail -n 5 "$folder"/log/* >&2
     exit 4
@@ -71,16 +93,11 @@ CONF
     ;;
   down)
     [[ -f "$SLURM_CONF" ]] || exit 0
-    timeout 10 scancel --user=root >/dev/null 2>&1 || true
-    for ((k = 0; k < 40; k++)); do [[ -z "$(timeout 5 squeue -h 2>/dev/null)" ]] && break; sleep 0.1; done
-    for pid in $(pids); do kill "$pid" 2>/dev/null || true; done
-    for ((k = 0; k < 60; k++)); do
-      alive=0
-      for pid in $(pids); do kill -0 "$pid" 2>/dev/null && alive=1; done
-      ((alive)) || break
-      sleep 0.05
-    done
-    for pid in $(pids); do kill -9 "$pid" 2>/dev/null || true; done
+    if kill -0 "$(cat "$folder/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null; then
+      timeout 10 scancel --user=root >/dev/null 2>&1 || true
+      for ((k = 0; k < 40; k++)); do [[ -z "$(timeout 5 squeue -h 2>/dev/null)" ]] && break; sleep 0.1; done
+    fi
+    end_daemons
     rm -rf "$folder"
     ;;
   *)
