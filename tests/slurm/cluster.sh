@@ -7,6 +7,10 @@ export SLURM_CONF="$folder/slurm.conf"
 
 pids() { cat "$folder"/run/*.pid 2>/dev/null || true; }
 
+# Whether a process runs; a dead one that nobody has waited for does not.
+runs() { [[ -n "${1:-}" && -r "/proc/$1/stat" && "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat")" != Z ]]; }
+controller_runs() { runs "$(cat "$folder/run/slurmctld.pid" 2>/dev/null)"; }
+
 # Writes the configuration with ports from $1 on.
 configure() {
   cat >"$SLURM_CONF" <<CONF
@@ -57,7 +61,7 @@ end_daemons() {
   for pid in $(pids); do kill "$pid" 2>/dev/null || true; done
   for ((k = 0; k < 60; k++)); do
     alive=0
-    for pid in $(pids); do kill -0 "$pid" 2>/dev/null && alive=1; done
+    for pid in $(pids); do runs "$pid" && alive=1; done
     ((alive)) || return 0
     sleep 0.05
   done
@@ -75,7 +79,7 @@ case "$verb" in
       slurmctld >/dev/null 2>&1 || true
       for ((i = 1; i <= nodes; i++)); do mkdir -p "$folder/spool/n$i"; slurmd -N "n$i" >/dev/null 2>&1 || true; done
       for ((k = 0; k < 200; k++)); do
-        kill -0 "$(cat "$folder/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null || break
+        controller_runs || break
         [[ "$(timeout 5 sinfo -h -t idle -o %D 2>/dev/null | head -n 1)" == "$nodes" ]] && { echo "$SLURM_CONF"; exit 0; }
         sleep 0.05
       done
@@ -93,7 +97,7 @@ case "$verb" in
     ;;
   down)
     [[ -f "$SLURM_CONF" ]] || exit 0
-    if kill -0 "$(cat "$folder/run/slurmctld.pid" 2>/dev/null)" 2>/dev/null; then
+    if controller_runs; then
       timeout 10 scancel --user=root >/dev/null 2>&1 || true
       for ((k = 0; k < 40; k++)); do [[ -z "$(timeout 5 squeue -h 2>/dev/null)" ]] && break; sleep 0.1; done
     fi
