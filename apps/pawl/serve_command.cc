@@ -25,7 +25,7 @@ Result<ExitStatus> serve(World& world, const CommonFlags& common, const ServeFla
   PAWL_ASSIGN(const store::Workspace workspace, store::Workspace::open(world.files, common.workspace));
   PAWL_ASSIGN(results::ModelNames names, results::ModelNames::load(*world.assets));
   PAWL_ASSIGN(const auto service,
-              service::Service::create({workspace.database(), {results::results_schema(), forge::forge_schema()}, std::move(names), kVersion}));
+              service::Service::create({workspace.database().string(), {results::results_schema(), forge::forge_schema()}, std::move(names), kVersion}));
   http::ServerOptions options;
   options.address = flags.address;
   options.port = flags.port;

@@ -5,17 +5,12 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/text.h"
+#include "results/vocabulary.h"
 
 namespace pawl::results {
 namespace {
 
 using codec::Json;
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
 
 std::int64_t whole_of(const Json& row, const char* key, std::int64_t otherwise) {
   const auto found = row.find(key);
@@ -27,20 +22,15 @@ bool flag_of(const Json& row, const char* key) {
   const auto found = row.find(key);
   if (found == row.end()) return false;
   if (found->is_boolean()) return found->get<bool>();
-  return found->is_string() && lower(found->get<std::string>()) == "true";
-}
-
-/// "cluster:b300-nv" → "b300", "h200_3" → "h200".
-std::string hardware_of(std::string hw) {
-  hw = lower(std::move(hw));
-  if (const auto colon = hw.rfind(':'); colon != std::string::npos) hw.erase(0, colon + 1);
-  hw = hw.substr(0, hw.find('-'));
-  const auto bar = hw.rfind('_');
-  if (bar != std::string::npos && bar + 1 < hw.size() && hw.find_first_not_of("0123456789", bar + 1) == std::string::npos) hw.erase(bar);
-  return hw;
+  return found->is_string() && lower_case(found->get<std::string>()) == "true";
 }
 
 }  // namespace
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
 
 std::string text_of(const Json& row, const char* key) {
   const auto found = row.find(key);
@@ -49,13 +39,13 @@ std::string text_of(const Json& row, const char* key) {
 
 Deployment deployment_of_row(const Json& row) {
   Deployment d;
-  d.hardware = hardware_of(text_of(row, "hw"));
-  d.framework = lower(text_of(row, "framework"));
-  d.model = lower(text_of(row, "infmax_model_prefix"));
-  if (d.model.empty()) d.model = lower(text_of(row, "model"));
-  d.precision = lower(text_of(row, "precision"));
+  d.hardware = hardware_word(text_of(row, "hw"));
+  d.framework = lower_case(text_of(row, "framework"));
+  d.model = lower_case(text_of(row, "infmax_model_prefix"));
+  if (d.model.empty()) d.model = lower_case(text_of(row, "model"));
+  d.precision = lower_case(text_of(row, "precision"));
   if (d.precision == "nvfp4" || d.precision == "mxfp4") d.precision = "fp4";
-  d.spec_method = lower(text_of(row, "spec_decoding"));
+  d.spec_method = lower_case(text_of(row, "spec_decoding"));
   if (d.spec_method.empty()) d.spec_method = "none";
   d.disagg = flag_of(row, "disagg");
   d.is_multinode = flag_of(row, "is_multinode");
@@ -118,10 +108,10 @@ Json metrics_of_row(const Json& row) {
 }
 
 std::string offload_mode_of_row(const Json& row) {
-  const std::string mode = lower(text_of(row, "offload_mode"));
+  const std::string mode = lower_case(text_of(row, "offload_mode"));
   if (mode == "on" || mode == "off") return mode;
   for (const char* key : {"kv_offloading", "offloading"}) {
-    const std::string value = lower(text_of(row, key));
+    const std::string value = lower_case(text_of(row, key));
     if (!value.empty()) return value == "none" ? "off" : "on";
   }
   return "off";

@@ -35,6 +35,9 @@ BOOST_DESCRIBE_STRUCT(Deployment, (),
 /// "on" or "off" (api-dashboard 2.5.3).
 [[nodiscard]] std::string offload_mode_of_row(const codec::Json& row);
 
+/// ASCII letters in lower case.
+[[nodiscard]] std::string lower_case(std::string text);
+
 /// A text member; empty when it is absent or no text.
 [[nodiscard]] std::string text_of(const codec::Json& row, const char* key);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,15 +9,15 @@
 #include "base/result.h"
 #include "codec/json.h"
 #include "io/domain/results_source.h"
+#include "results/ingest_counts.h"
 #include "results/model_names.h"
+#include "results/records.h"
+#include "results/schema.h"
 #include "store/database.h"
 
 namespace pawl::results {
 
-/// Tables results_run, results_config, results_benchmark, results_eval.
-[[nodiscard]] store::Schema results_schema();
-
-/// One run attempt as it is published: the whole truth about it.
+/// One run attempt as our own runner publishes it: the whole truth about it.
 struct Publication {
   std::int64_t run = 0, attempt = 1;
   std::string recipe;         ///< config key
@@ -30,56 +31,69 @@ struct Publication {
   std::vector<codec::Json> evals;  ///< eval rows (`model::eval_row`), one a point and task
 };
 
-/// A published run attempt, without its rows.
-struct PublishedRun {
-  std::int64_t run = 0, attempt = 1;
-  std::string recipe, image, digest, head, date, scale, html_url;
-  bool simulated = false;
-};
+/// The records of a publication. Errors: a date that is none, a row without `pawl.point_key`, two rows with one key.
+[[nodiscard]] Result<RunBatch> batch_of(const Publication& publication);
 
-/// A stored row and what the API needs beside it.
+/// A stored row of our own and what pages need beside it.
 struct StoredRow {
-  std::int64_t id = 0;         ///< stays the same when the row is published again
-  std::int64_t config_id = 0;  ///< one number a deployment
-  PublishedRun run;
-  codec::Json row;  ///< as it was published
+  std::int64_t id = 0;  ///< stays the same when the row is published again
+  std::int64_t config_id = 0;
+  RunRecord run;
+  codec::Json row;  ///< as it was published; of other people's rows: their record as a result row
 };
 
-/// What `GET /api/v1/benchmarks` and `/evaluations` select. Of each run only the newest attempt exists for them.
-struct RowQuery {
-  std::optional<std::string> model;  ///< display name; nothing: every model
-  std::optional<std::string> date;   ///< as-of day
-  bool exact = false;                ///< only this day
-  std::optional<std::int64_t> run;   ///< only this run
+enum class WriteMode {
+  kReplace,  ///< exactly these rows are the attempt's
+  kUpsert,   ///< ingest: rows of the same key are replaced, others stay
+  kMerge,    ///< import of partial answers: what is known already and not told again stays
 };
 
-/// Published results in the workspace's database. Belongs to one thread at a time, as the database does, and lives no
-/// longer than it.
+/// Where a write comes from; kept in the ingest log.
+struct WriteOrigin {
+  std::string at;  ///< ISO 8601, UTC; may be empty
+  std::string kind, source;
+};
+
+struct WriteReport {
+  std::int64_t inserted = 0, updated = 0, unchanged = 0, removed = 0, renumbered = 0;
+  std::int64_t generation = 0;  ///< of the store after the write
+};
+
+/// Published results in a database. Belongs to one thread at a time, as the database does, and lives no longer than it.
 class ResultStore {
  public:
   /// The database must have `results_schema()`.
   explicit ResultStore(store::Database& database) : database_(&database) {}
 
-  /// Makes exactly these rows the published ones of (run, attempt), in one transaction. May be repeated: rows with the
-  /// same key keep their id. Errors: a date that is none, a row without `pawl.point_key`, two rows with one key.
-  Status publish(const Publication& publication);
+  /// Makes exactly these rows the published ones of (run, attempt). May be repeated: rows with the same key keep their id.
+  Status publish(const Publication& publication, const std::string& at = {});
+  /// All batches or none, in one transaction: a reader sees the store before or after. Writing the same again changes
+  /// nothing. Rows with the same key keep their id; a new row gets the id that it asks for when that is free.
+  Result<WriteReport> write(const std::vector<RunBatch>& batches, WriteMode mode, const WriteOrigin& origin, const IngestCounts& counts = {});
+  Status write_availability(const std::vector<AvailabilityRecord>& facts);
 
-  /// Newest first: date, run, attempt.
-  Result<std::vector<PublishedRun>> runs();
+  /// Hides a run, or one attempt of it, from every answer; later ingests of it stay hidden. Undone with an empty reason.
+  Status purge(std::int64_t run, std::optional<std::int64_t> attempt, const std::string& reason, const std::string& at);
+  /// Lets a held row (api-dashboard 2.5.5) into the answers, with the reason.
+  Status accept(std::int64_t row, const std::string& reason, const std::string& at);
+
+  /// Newest first: date, run, attempt; purged ones left out.
+  Result<std::vector<RunRecord>> runs(std::size_t limit = 1'000'000);
   /// Rows of one attempt, by deployment and concurrency.
   Result<std::vector<StoredRow>> rows_of(std::int64_t run, std::int64_t attempt);
   Result<std::vector<StoredRow>> evals_of(std::int64_t run, std::int64_t attempt);
+  /// Number of the newest write.
+  Result<std::int64_t> generation();
 
-  /// The newest snapshot of every curve (api-dashboard 2.2): all rows of the newest run that has any in the curve's
-  /// scope; points of different runs are never stitched. Ordered by deployment, conc, isl, osl.
-  Result<std::vector<StoredRow>> benchmarks(const RowQuery& query, const ModelNames& names);
-  /// All eval rows, newest date first, then hardware.
-  Result<std::vector<StoredRow>> evaluations(const RowQuery& query, const ModelNames& names);
+  /// Everything, attempt by attempt, oldest first: for copies and exports.
+  Status each_batch(const std::function<Status(const RunBatch&)>& take);
+  Result<std::vector<AvailabilityRecord>> availability();
+  /// What does not hold together: one line a problem. Read-only.
+  Result<std::vector<std::string>> verify();
+  /// Removes the rows of attempts that a newer attempt has hidden, and of purged runs, published before the day.
+  Result<std::int64_t> prune(const std::string& before_day, const std::string& at);
 
  private:
-  Result<std::vector<StoredRow>> select(const std::string& table, const std::string& condition, const std::vector<store::Value>& values);
-  Result<std::vector<StoredRow>> select(const std::string& table, const RowQuery& query, const ModelNames& names);
-
   store::Database* database_;
 };
 
@@ -96,6 +110,11 @@ class StoreResults final : public io::ResultsSource {
   store::Database* database_;
   const ModelNames* names_;
 };
+
+/// A record as the result row that our own runner would have written for it (sweep-run-results 5.3), as far as it is
+/// known; `pawl` holds what is known of its origin.
+[[nodiscard]] codec::Json result_row_of(const BenchmarkRecord& record, const RunRecord& run);
+[[nodiscard]] codec::Json result_row_of(const EvalRecord& record, const RunRecord& run);
 
 /// True for a day that exists, written YYYY-MM-DD.
 [[nodiscard]] bool is_day(const std::string& text);

@@ -112,7 +112,7 @@ std::string index_page(const std::vector<Thread>& threads, const std::vector<Run
   body += "<h2>Published runs</h2>\n";
   if (runs.empty()) body += "<p>None yet.</p>\n";
   for (const RunView& view : runs) {
-    const results::PublishedRun& run = view.run;
+    const results::RunRecord& run = view.run;
     body += fmt::format("<h3>{} <span class=\"soft\">run {} / attempt {}, {}</span></h3>\n<p><code>{}</code></p>\n", html_text(run.recipe), run.run,
                         run.attempt, html_text(run.date), html_text(run.digest.empty() ? run.image : run.image + "@" + run.digest));
     body += run_rows(view) + run_evals(view);

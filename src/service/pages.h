@@ -10,7 +10,7 @@ namespace pawl::service {
 
 /// A published run with its rows.
 struct RunView {
-  results::PublishedRun run;
+  results::RunRecord run;
   std::vector<results::StoredRow> rows, evals;
 };
 

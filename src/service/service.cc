@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "http/target.h"
 #include "results/result_store.h"
-#include "service/api_rows.h"
+#include "results/tokens.h"
+#include "service/openapi.h"
 #include "service/pages.h"
 #include "service/thread_reader.h"
 
@@ -34,30 +39,39 @@ Response finish(int status, const char* type, std::string body, const char* cach
           std::move(body)};
 }
 
-Response api(const Json& document) {
-  Response response =
-      finish(200, "application/json; charset=utf-8", codec::write_json(document, codec::JsonForm::kCompactUtf8), "public, max-age=0, s-maxage=86400");
-  response.fields.emplace_back("Vercel-Cache-Tag", "db");
-  return response;
-}
-
 /// Errors are never cached.
-Response api_error(int status, const std::string& text) {
+Response error_response(int status, const std::string& text) {
   return finish(status, "application/json; charset=utf-8", codec::write_json(Json{{"error", text}}, codec::JsonForm::kCompactUtf8), "no-store");
 }
 
 Response html(int status, std::string body) { return finish(status, "text/html; charset=utf-8", std::move(body), "no-store"); }
 
-/// Reads model, date and exact; an answer instead when one of them is wrong.
-std::optional<Response> read_query(const Request& request, const results::ModelNames& names, bool model_needed, results::RowQuery& query) {
-  query.model = request.parameter("model");
-  if (model_needed ? !query.model || !names.knows_display(*query.model) : query.model && !names.knows_display(*query.model)) {
-    return api_error(400, "Unknown model");
+/// "2026-11-30T16:03:27Z" as an HTTP date; empty for another text.
+std::string http_date(const std::string& iso) {
+  if (iso.size() != 20 || iso[10] != 'T' || !results::is_day(iso.substr(0, 10))) return {};
+  const auto number = [&](std::size_t at, std::size_t digits) { return static_cast<int>(parse_int(std::string_view(iso).substr(at, digits)).value_or(0)); };
+  const std::chrono::year_month_day day(std::chrono::year(number(0, 4)), std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(number(8, 2))));
+  constexpr const char* kDays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  return fmt::format("{}, {:02} {} {} {} GMT", kDays[std::chrono::weekday(std::chrono::sys_days(day)).c_encoding()], number(8, 2), kMonths[number(5, 2) - 1],
+                     number(0, 4), iso.substr(11, 8));
+}
+
+/// A request as the key of its answer.
+std::string key_of(const results::ApiRequest& request) {
+  std::string key = request.path + (request.columns ? " c" : " r");
+  for (const auto& [name, value] : request.query) key += fmt::format("\x1f{}\x1e{}", name, value);
+  return key;
+}
+
+bool names_etag(std::string_view field, std::string_view etag) {
+  for (const std::string_view part : split(field, ',')) {
+    std::string_view word = trim(part);
+    if (word.starts_with("W/")) word.remove_prefix(2);
+    if (word == etag || word == "*") return true;
   }
-  query.date = request.parameter("date");
-  if (query.date && !results::is_day(*query.date)) return api_error(400, "Invalid date format (YYYY-MM-DD required)");
-  query.exact = query.date && request.parameter("exact") == "true";
-  return std::nullopt;
+  return false;
 }
 
 }  // namespace
@@ -65,7 +79,7 @@ std::optional<Response> read_query(const Request& request, const results::ModelN
 /// Connections to the database that no request uses right now.
 class Service::Connections {
  public:
-  Connections(std::filesystem::path file, std::vector<store::Schema> schemas) : file_(std::move(file)), schemas_(std::move(schemas)) {}
+  Connections(std::string place, std::vector<store::Schema> schemas) : place_(std::move(place)), schemas_(std::move(schemas)) {}
 
   Result<Response> with(const std::function<Result<Response>(store::Database&)>& work) {
     std::optional<store::Database> mine;
@@ -77,7 +91,7 @@ class Service::Connections {
       }
     }
     if (!mine) {
-      PAWL_ASSIGN(store::Database opened, store::Database::open(file_, schemas_));
+      PAWL_ASSIGN(store::Database opened, store::Database::open_place(place_, schemas_));
       mine.emplace(std::move(opened));
     }
     Result<Response> response = work(*mine);
@@ -90,13 +104,51 @@ class Service::Connections {
   }
 
  private:
-  const std::filesystem::path file_;
+  const std::string place_;
   const std::vector<store::Schema> schemas_;
   std::mutex mutex_;
   std::vector<store::Database> idle_;
 };
 
-Service::Service(ServiceOptions options, std::unique_ptr<Connections> connections) : options_(std::move(options)), connections_(std::move(connections)) {}
+/// What /metrics tells.
+class Service::Counters {
+ public:
+  void count(const std::string& route, int status) {
+    const std::lock_guard lock(mutex_);
+    ++requests_[{route, status}];
+  }
+  void hit(bool found) { ++(found ? hits_ : misses_); }
+  std::string text(std::size_t cached_bytes, std::int64_t generation) {
+    std::string out = "# HELP pawl_requests_total Requests answered, by route and status.\n# TYPE pawl_requests_total counter\n";
+    {
+      const std::lock_guard lock(mutex_);
+      for (const auto& [key, count] : requests_) out += fmt::format("pawl_requests_total{{route=\"{}\",status=\"{}\"}} {}\n", key.first, key.second, count);
+    }
+    out += fmt::format(
+        "# HELP pawl_answers_kept_total API answers taken from those kept ready, or made.\n# TYPE pawl_answers_kept_total "
+        "counter\npawl_answers_kept_total{{kept=\"yes\"}} {}\n"
+        "pawl_answers_kept_total{{kept=\"no\"}} {}\n",
+        hits_.load(), misses_.load());
+    out += fmt::format("# HELP pawl_answers_kept_bytes Size of the answers kept ready.\n# TYPE pawl_answers_kept_bytes gauge\npawl_answers_kept_bytes {}\n",
+                       cached_bytes);
+    out += fmt::format("# HELP pawl_store_generation Number of the store's newest write.\n# TYPE pawl_store_generation gauge\npawl_store_generation {}\n",
+                       generation);
+    return out;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, int>, std::uint64_t> requests_;
+  std::atomic<std::uint64_t> hits_{0}, misses_{0};
+};
+
+Service::Service(ServiceOptions options, std::unique_ptr<Connections> connections)
+    : options_(std::move(options)),
+      connections_(std::move(connections)),
+      counters_(std::make_unique<Counters>()),
+      api_(options_.names),
+      cache_(options_.cache_bytes_max),
+      openapi_(openapi_document(options_.version)) {}
 Service::~Service() = default;
 
 Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
@@ -114,43 +166,20 @@ Result<Response> Service::route(const Request& request) {
                     codec::write_json(Json{{"status", "ok"}, {"version", options_.version}}, codec::JsonForm::kCompactUtf8), "no-store");
     });
   }
-  if (path == "/api/v1/benchmarks") {
-    results::RowQuery query;
-    if (auto wrong = read_query(request, options_.names, true, query)) return *std::move(wrong);
-    const auto power = request.parameter("powerValid");
-    if (power && *power != "strictV2") return api_error(400, "Unknown powerValid filter");
-    // Anything but digits is ignored, as in the reference.
-    const auto run = request.parameter("runId");
-    if (run && request.parameter("exactRun") == "true" && !run->empty() && run->find_first_not_of("0123456789") == std::string::npos)
-      query.run = parse_int(*run);
+  if (path == "/metrics") {
     return connections_->with([&](store::Database& database) -> Result<Response> {
-      PAWL_ASSIGN(const auto rows, results::ResultStore(database).benchmarks(query, options_.names));
-      Json all = Json::array();
-      for (const auto& stored : rows) {
-        Json row = benchmark_row(stored, options_.names);
-        const Json& metrics = row["metrics"];
-        if (power && !(metrics.value("power_valid", Json()) == 1 && metrics.value("power_metric_schema_version", Json()) == 2)) continue;
-        all.push_back(std::move(row));
-      }
-      return api(all);
+      PAWL_ASSIGN(const std::int64_t generation, results::ResultsApi::generation(database));
+      return finish(200, "text/plain; version=0.0.4; charset=utf-8", counters_->text(cache_.bytes(), generation), "no-store");
     });
   }
-  if (path == "/api/v1/evaluations") {
-    results::RowQuery query;
-    if (auto wrong = read_query(request, options_.names, false, query)) return *std::move(wrong);
-    return connections_->with([&](store::Database& database) -> Result<Response> {
-      PAWL_ASSIGN(const auto rows, results::ResultStore(database).evaluations(query, options_.names));
-      Json all = Json::array();
-      for (const auto& stored : rows) all.push_back(evaluation_row(stored, options_.names));
-      return api(all);
-    });
-  }
+  if (path == "/api/openapi.json")
+    return finish(200, "application/json; charset=utf-8", openapi_, "public, max-age=0, s-maxage=3600, stale-while-revalidate=86400");
+  if (path.starts_with("/api/")) return api(request);
   if (path == "/") {
     return connections_->with([](store::Database& database) -> Result<Response> {
       PAWL_ASSIGN(const auto threads, list_threads(database));
       results::ResultStore store(database);
-      PAWL_ASSIGN(auto runs, store.runs());
-      if (runs.size() > kPageRunsMax) runs.resize(kPageRunsMax);
+      PAWL_ASSIGN(auto runs, store.runs(kPageRunsMax));
       std::vector<RunView> views;
       for (const auto& run : runs) {
         PAWL_ASSIGN(auto rows, store.rows_of(run.run, run.attempt));
@@ -171,24 +200,123 @@ Result<Response> Service::route(const Request& request) {
       return html(200, thread_page(*thread));
     });
   }
-  return api_error(404, "Not found");
+  return error_response(404, "Not found");
+}
+
+Result<Response> Service::api(const Request& request) {
+  results::ApiRequest wanted{request.path, request.query, false};
+  if (results::ResultsApi::find(request.path) == nullptr) return error_response(404, "Not found");
+  if (const auto accept = http::find_field(request.fields, "Accept")) wanted.columns = accept->find("application/vnd.pawl.columns+json") != std::string::npos;
+  return connections_->with([&](store::Database& database) -> Result<Response> {
+    const std::string key = key_of(wanted);
+    PAWL_ASSIGN(const std::int64_t generation, results::ResultsApi::generation(database));
+    std::shared_ptr<CachedAnswer> cached = cache_.find(key, generation);
+    counters_->hit(cached != nullptr);
+    if (cached == nullptr) {
+      cached = std::make_shared<CachedAnswer>();
+      PAWL_ASSIGN(cached->answer, api_.answer(database, wanted));
+      cached->etag = "\"" + sha256_hex(cached->answer.body).substr(0, 32) + "\"";
+      PAWL_TRY(database.query("SELECT at FROM results_ingest WHERE at <> '' ORDER BY id DESC LIMIT 1", {}, [&](const store::Row& row) {
+        cached->modified = http_date(row.text(0));
+        return Status();
+      }));
+      // A write in between makes the answer newer than its number: it is then made once more, never served late.
+      if (cached->answer.status == 200) cache_.put(key, generation, cached);
+    }
+    const results::ApiAnswer& answer = cached->answer;
+    const bool kept = answer.status == 200 && answer.caching == results::Caching::kNewestWrite;
+    Response response = finish(answer.status, answer.type.c_str(), {}, kept ? "public, max-age=0, s-maxage=86400" : "no-store");
+    response.fields.emplace_back("Access-Control-Allow-Origin", "*");
+    response.fields.emplace_back("Vary", "Accept, Accept-Encoding");
+    if (!kept) {
+      response.body = answer.body;
+      return response;
+    }
+    response.fields.emplace_back("Access-Control-Expose-Headers", "ETag, Link, X-Total-Count");
+    response.fields.emplace_back("Vercel-Cache-Tag", "db");
+    constexpr std::size_t kWorthCompressing = 512;
+    const Encoding encoding =
+        answer.body.size() < kWorthCompressing ? Encoding::kIdentity : encoding_for(http::find_field(request.fields, "Accept-Encoding").value_or(""));
+    // Another encoding is another representation: its strong tag must differ.
+    const std::string etag =
+        encoding == Encoding::kIdentity ? cached->etag : cached->etag.substr(0, cached->etag.size() - 1) + "-" + encoding_name(encoding) + "\"";
+    response.fields.emplace_back("ETag", etag);
+    if (!cached->modified.empty()) response.fields.emplace_back("Last-Modified", cached->modified);
+    if (answer.total) response.fields.emplace_back("X-Total-Count", std::to_string(*answer.total));
+    if (answer.next) {
+      std::string link = request.path + "?";
+      for (const auto& [name, value] : request.query) {
+        if (name != "offset") link += fmt::format("{}={}&", http::escape_component(name), http::escape_component(value));
+      }
+      response.fields.emplace_back("Link", fmt::format("<{}offset={}>; rel=\"next\"", link, *answer.next));
+    }
+    const auto none_match = http::find_field(request.fields, "If-None-Match");
+    const auto since = http::find_field(request.fields, "If-Modified-Since");
+    if (none_match ? names_etag(*none_match, etag) : since && !cached->modified.empty() && *since == cached->modified) {
+      response.status = 304;
+      return response;
+    }
+    if (encoding != Encoding::kIdentity) response.fields.emplace_back("Content-Encoding", encoding_name(encoding));
+    response.body = cached->form(encoding);
+    return response;
+  });
+}
+
+Result<Response> Service::invalidate(const Request& request) {
+  const std::string field = http::find_field(request.fields, "Authorization").value_or("");
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string secret = field.starts_with(kBearer) ? field.substr(kBearer.size()) : std::string();
+  return connections_->with([&](store::Database& database) -> Result<Response> {
+    PAWL_ASSIGN(const auto who, results::Tokens(database).check(secret, "admin"));
+    if (!who) return finish(401, "text/plain; charset=utf-8", "Unauthorized", "no-store");
+    if (request.parameter("scope")) return error_response(400, "Unknown scope");
+    const std::size_t dropped = cache_.clear();
+    PAWL_TRY(results::Tokens(database).audit({}, *who, "invalidate", fmt::format("{} answers", dropped)));
+    return finish(200, "application/json; charset=utf-8",
+                  codec::write_json(Json{{"invalidated", true}, {"blobsDeleted", dropped}}, codec::JsonForm::kCompactUtf8), "no-store");
+  });
 }
 
 Response Service::answer(const Request& request) {
-  if (request.method != "GET" && request.method != "HEAD") {
-    Response response = api_error(405, "Method not allowed");
-    response.fields.emplace_back("Allow", "GET, HEAD");
+  const bool api_route = results::ResultsApi::find(request.path) != nullptr;
+  const bool named = api_route || request.path == "/" || request.path == "/healthz" || request.path == "/metrics" || request.path == "/api/openapi.json";
+  const auto counted = [&](Response response) {
+    counters_->count(named                                  ? request.path
+                     : request.path.starts_with("/cr/")     ? "/cr"
+                     : request.path == "/api/v1/invalidate" ? request.path
+                                                            : "other",
+                     response.status);
     return response;
+  };
+  const bool clears = request.path == "/api/v1/invalidate";
+  if (request.method == "OPTIONS" && request.path.starts_with("/api/")) {
+    Response response = finish(204, "text/plain", {}, "no-store");
+    response.fields.emplace_back("Access-Control-Allow-Origin", "*");
+    response.fields.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+    response.fields.emplace_back("Access-Control-Allow-Headers", "Accept, If-None-Match, X-InferenceX-Traffic");
+    response.fields.emplace_back("Access-Control-Max-Age", "86400");
+    return counted(std::move(response));
+  }
+  if (clears ? request.method != "POST" : request.method != "GET" && request.method != "HEAD") {
+    Response response = error_response(405, "Method not allowed");
+    response.fields.emplace_back("Allow", clears ? "POST" : "GET, HEAD");
+    return counted(std::move(response));
+  }
+  constexpr std::size_t kParametersMax = 64, kParameterBytesMax = 8u << 10;
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : request.query) bytes += name.size() + value.size();
+  if (request.query.size() > kParametersMax || bytes > kParameterBytesMax) {
+    return counted(error_response(414, fmt::format("the parameters are more than {} or longer than {} bytes", kParametersMax, kParameterBytesMax)));
   }
   Result<Response> response;
   try {
-    response = route(request);
+    response = clears ? invalidate(request) : route(request);
   } catch (const std::exception& e) {
     response = internal_error(e.what());
   }
-  if (response) return std::move(*response);
+  if (response) return counted(std::move(*response));
   fmt::print(stderr, "pawl: {} {}: {}\n", request.method, request.path, response.error().message);
-  return api_error(500, "Internal server error");
+  return counted(error_response(500, "Internal server error"));
 }
 
 http::Handler Service::handler() {

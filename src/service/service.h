@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,28 +7,33 @@
 #include "base/result.h"
 #include "http/message.h"
 #include "http/server.h"
+#include "results/api.h"
 #include "results/model_names.h"
+#include "service/answer_cache.h"
 #include "store/database.h"
 
 namespace pawl::service {
 
 struct ServiceOptions {
-  std::filesystem::path database;
+  std::string database;                ///< file, or postgresql://…
   std::vector<store::Schema> schemas;  ///< of everything that is read: results, and forge when it is linked
   results::ModelNames names;
-  std::string version;  ///< of pawl, for /healthz
+  std::string version;                       ///< of pawl, for /healthz
+  std::size_t cache_bytes_max = 256u << 20;  ///< of answers kept ready
 };
 
-/// The public API and the pages of one workspace. Reads only. Thread-safe: every request in progress has a database
-/// connection of its own; idle ones are kept.
+/// The public API and the pages of one store. Thread-safe: every request in progress has a database connection of its
+/// own; idle ones are kept. Answers of the API are of one state of the store, kept ready until the next write, with a
+/// strong ETag, in gzip or zstd where the client takes them.
 ///
-///   GET /healthz               {"status":"ok","version":…}
-///   GET /api/v1/benchmarks     model (display name), date, exact=true, runId with exactRun=true, powerValid=strictV2
-///   GET /api/v1/evaluations    all optional: model, date, exact=true
+///   GET /api/v1/…              the route table of results::ResultsApi
+///   GET /api/openapi.json      its OpenAPI 3.1 document
+///   POST /api/v1/invalidate    drops the kept answers; needs a token with the scope `admin`
+///   GET /healthz, /metrics     {"status":"ok","version":…}; Prometheus text
 ///   GET /                      change requests and published runs
 ///   GET /cr/N                  the thread of a change request
 ///
-/// Errors under /api are {"error": "…"} with the texts of api-dashboard 1.0.
+/// Errors under /api are {"error": "…"} with the texts of api-dashboard 1.0. Limits: 64 parameters, 8 KiB of them (414).
 class Service {
  public:
   /// Opens the database once, so that a bad one is told before anything listens.
@@ -43,12 +47,19 @@ class Service {
 
  private:
   class Connections;
+  class Counters;
   Service(ServiceOptions options, std::unique_ptr<Connections> connections);
 
   Result<http::Response> route(const http::Request& request);
+  Result<http::Response> api(const http::Request& request);
+  Result<http::Response> invalidate(const http::Request& request);
 
   ServiceOptions options_;
   std::unique_ptr<Connections> connections_;
+  std::unique_ptr<Counters> counters_;
+  results::ResultsApi api_;
+  AnswerCache cache_;
+  std::string openapi_;
 };
 
 }  // namespace pawl::service

@@ -82,7 +82,8 @@ class ServiceTest : public testing::Test {
     results::Publication p{17,     2,    "demo-fp8-b200-sglang",      "lmsysorg/sglang:v0.5.9",           "sha256:1",     "abc", "2026-11-30",
                            "1/32", true, "https://ci.example/run/17", {row_of("p1", 8), row_of("p2", 4)}, {eval_of("p1")}};
     ASSERT_TRUE(results::ResultStore(*database_).publish(p));
-    auto made = Service::create({folder_ / "pawl.db", {results::results_schema()}, results::ModelNames::load(posix::EmbeddedAssets()).value(), "9.9"});
+    auto made =
+        Service::create({(folder_ / "pawl.db").string(), {results::results_schema()}, results::ModelNames::load(posix::EmbeddedAssets()).value(), "9.9"});
     ASSERT_TRUE(made) << made.error().message;
     service_ = std::move(*made);
   }

@@ -4,13 +4,11 @@ namespace pawl::service {
 namespace {
 
 Result<bool> has_tables(store::Database& database) {
-  std::int64_t count = 0;
-  PAWL_TRY(database.query("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('forge_change_request', 'forge_comment', 'forge_label')", {},
-                          [&](const store::Row& row) {
-                            count = row.whole(0);
-                            return Status();
-                          }));
-  return count == 3;
+  for (const char* table : {"forge_change_request", "forge_comment", "forge_label"}) {
+    PAWL_ASSIGN(const bool there, database.has_table(table));
+    if (!there) return false;
+  }
+  return true;
 }
 
 Result<std::vector<Thread>> select(store::Database& database, const std::string& condition, const std::vector<store::Value>& values) {
