@@ -97,7 +97,7 @@ def bare(options, streams):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pawl", default=ROOT / "build/release/pawl")
-    options.add_argument("--peer", default=ROOT / "build/release/event_peer")
+    options.add_argument("--peer", default=ROOT / "build/release/bin/event_peer")
     options.add_argument("--seconds", type=float, default=5)
     options = options.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
