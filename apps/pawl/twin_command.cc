@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/text.h"
 #include "cli.h"
 #include "twin/answers.h"
+#include "twin/engine_voice.h"
 #include "twin/faults.h"
 #include "twin/flags.h"
 #include "twin/profile.h"
@@ -26,7 +26,7 @@ ExitStatus refuse_launch(const std::string& profile, const std::string& words) {
   // Word for word what the engine's launcher says: what reads the logs of a failed start must know it from there.
   fmt::print("SIMULATION: pawl twin {}, no model is loaded; profile {}\n", kVersion, profile);
   std::fflush(stdout);
-  fmt::print(stderr, "usage: launch_server.py [-h] --model-path MODEL_PATH [engine flags]\n{}\n", words);
+  fmt::print(stderr, "usage: [-h] MODEL [engine flags]\n{}\n", words);
   return ExitStatus::kUsage;
 }
 
@@ -45,14 +45,13 @@ Result<ExitStatus> run_twin(World& world, twin::TwinOptions options, const TwinF
   }
   if (flags.accuracy >= 0) options.accuracy = flags.accuracy;
   PAWL_ASSIGN(const twin::Profile profile, twin::load_profile(*world.assets, options.profile));
-  const std::string refused = twin::unrecognized_message(twin::read_engine_flags(profile, options.engine_flags));
+  const auto voice = twin::voice_of(options.engine.empty() ? profile.engine : options.engine);
+  const std::string refused = twin::unrecognized_message(twin::read_engine_flags(profile, options.engine_flags), *voice);
   if (!refused.empty()) return refuse_launch(options.profile, refused);
   for (const twin::Fault& f : options.faults) {
     if (f.kind != twin::FaultKind::kRejectFlag && f.kind != twin::FaultKind::kAmbiguousFlag) continue;
     if (std::ranges::find(options.engine_flags, *f.flag) == options.engine_flags.end()) continue;
-    return refuse_launch(options.profile, f.kind == twin::FaultKind::kRejectFlag ? "launch_server.py: error: unrecognized arguments: " + *f.flag
-                                                                                 : fmt::format("launch_server.py: error: ambiguous option: {} could match {}",
-                                                                                               *f.flag, join(*f.could_match, ", ")));
+    return refuse_launch(options.profile, f.kind == twin::FaultKind::kRejectFlag ? voice->refuses(*f.flag) : voice->ambiguous(*f.flag, *f.could_match));
   }
   PAWL_ASSIGN(const auto twin, twin::Twin::start(options, *world.assets, world.clock, [](const std::string& line) {
                 fmt::print("{}\n", line);
@@ -77,6 +76,8 @@ void add_twin_command(Cli& cli) {
   app->add_option("--port", o.port, "Port to listen on; 0: a free one, named in the log");
   CLI::Option* profile = app->add_option("--profile", o.profile, "Name of the profile to follow");
   CLI::Option* image = app->add_option("--image", o.image, "Choose the profile by image, with --model-prefix and --runner")->excludes(profile);
+  app->add_option("--engine", o.engine, "Whose log, error texts and metrics: sglang, vllm, trtllm, llamacpp; by default those of the profile")
+      ->check(CLI::IsMember({"sglang", "vllm", "trtllm", "llamacpp"}));
   app->add_option("--model-prefix", flags->model_prefix, "Model prefix of the recipe, for the choice by image")->needs(image);
   app->add_option("--runner", flags->runner, "Runner of the recipe, for the choice by image")->needs(image);
   app->add_option("--tp,--tp-size", o.tp, "GPUs of the engine that is imitated")->capture_default_str()->check(CLI::PositiveNumber);

@@ -61,7 +61,7 @@ std::vector<std::string> translated(const Launch& launch) {
   };
   const std::string profile = setting("PAWL_TWIN_PROFILE", launch.engine == "vllm" ? "vllm-v0.24-8b-h200" : "generic-new");
   const std::string faults = setting("PAWL_TWIN_FAULTS", ""), seed = setting("PAWL_TWIN_SEED", "");
-  own = {"--profile", profile};
+  own = {"--profile", profile, "--engine", launch.engine};
   if (!faults.empty()) own.insert(own.end(), {"--faults", faults});
   if (!seed.empty()) own.insert(own.end(), {"--seed", seed});
   std::string port = launch.engine == "sglang" ? "30000" : launch.engine == "llamacpp" ? "8080" : "8000", model, served;

@@ -34,6 +34,7 @@ Status check(Fault& f, const std::string& where) {
       return needs(f.after_requests.value_or(-1) >= 0, "after_requests");
     case FaultKind::kOverload:
       if (f.status && (*f.status < 400 || *f.status > 599)) return wrong("status must be 400 to 599");
+      if (f.after_requests && *f.after_requests < 0) return wrong("after_requests must not be negative");
       return {};
     case FaultKind::kMalformedChunk:
       if (f.at && *f.at != "json" && *f.at != "framing") return wrong("at must be json or framing");
@@ -50,6 +51,10 @@ Status check(Fault& f, const std::string& where) {
     case FaultKind::kSlowRank:
       if (f.rank.value_or(-1) < 0) return wrong("rank is needed");
       return needs(f.factor >= 1 && f.factor <= 1000, "factor (1 to 1000)");
+    case FaultKind::kLogLine:
+      if (!f.text || f.text->empty() || f.text->size() > 10000) return wrong("text (up to 10000 bytes) is needed");
+      if (f.after_requests && *f.after_requests < 0) return wrong("after_requests must not be negative");
+      return needs(f.after_requests || f.at == "start" || f.at == "ready", "at (start or ready) or after_requests");
     case FaultKind::kWrongAnswers:
     case FaultKind::kNoInstances:
       return {};

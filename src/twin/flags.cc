@@ -32,9 +32,9 @@ EngineFlags read_engine_flags(const Profile& profile, std::span<const std::strin
   return out;
 }
 
-std::string unrecognized_message(const EngineFlags& flags) {
+std::string unrecognized_message(const EngineFlags& flags, const EngineVoice& voice) {
   if (flags.unrecognized.empty()) return {};
-  return "launch_server.py: error: unrecognized arguments: " + join(flags.unrecognized, " ");
+  return voice.refuses(join(flags.unrecognized, " "));
 }
 
 }  // namespace pawl::twin

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "twin/engine_voice.h"
 #include "twin/profile.h"
 
 namespace pawl::twin {
@@ -19,6 +20,6 @@ struct EngineFlags {
 [[nodiscard]] EngineFlags read_engine_flags(const Profile& profile, std::span<const std::string> arguments);
 
 /// What SGLang's launcher prints for them; empty when there are none.
-[[nodiscard]] std::string unrecognized_message(const EngineFlags& flags);
+[[nodiscard]] std::string unrecognized_message(const EngineFlags& flags, const EngineVoice& voice);
 
 }  // namespace pawl::twin

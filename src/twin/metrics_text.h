@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "twin/engine_log.h"
+#include "twin/engine_voice.h"
 
 namespace pawl::twin {
 

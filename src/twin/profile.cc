@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -49,6 +50,9 @@ Status check(Profile& p, const std::string& file) {
   }
   if (p.scaling && !(p.scaling->serial_share >= 0 && p.scaling->serial_share <= 1 && p.scaling->weights_gpus >= 0 && p.scaling->ep_imbalance >= 0)) {
     return wrong("scaling: serial_share must be 0 to 1, weights_gpus and ep_imbalance not negative");
+  }
+  for (const auto& [flag, instead] : p.deprecated.value_or(std::map<std::string, std::string>{})) {
+    if (std::ranges::find(p.flags, flag) == p.flags.end()) return wrong(fmt::format("deprecated: {} is not among flags", flag));
   }
   for (const std::string& flag : p.flags) {
     if (!flag.starts_with("--")) return wrong(fmt::format("flags: {} has no dashes", flag));

@@ -34,6 +34,8 @@ struct Profile {
   /// What the recipes' scripts set for the steps between two looks for requests, by the concurrency from which on:
   /// {"1": 10, "16": 30}. Predictions use it; a running twin follows its own flag. Absent: 1.
   std::optional<std::map<std::string, std::int64_t>> poll_steps_from;
+  /// Flags that still work and are announced to go, with what to use instead (may be empty). Absent: none.
+  std::optional<std::map<std::string, std::string>> deprecated;
   std::vector<std::string> flags;              ///< long flags of the engine that the launch accepts, with their dashes
   std::map<std::string, engine_law::Law> law;  ///< by number of GPUs
   std::optional<std::string> rows;             ///< file of rows that the law was fitted to, under data/
@@ -46,7 +48,7 @@ struct Profile {
 };
 BOOST_DESCRIBE_STRUCT(Profile, (),
                       (name, describes, engine, version, load_s, real_start_s, accuracy, context_length, max_running_requests, ep, scaling, poll_steps_from,
-                       flags, law, rows))
+                       deprecated, flags, law, rows))
 
 /// Reads and checks data/twins/NAME.yaml. kNotFound names the profiles that there are.
 [[nodiscard]] Result<Profile> load_profile(const io::Assets& assets, const std::string& name);

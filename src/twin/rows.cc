@@ -69,6 +69,11 @@ std::string profile_text(const Profile& like, const std::string& name, const eng
         gpus, law.decode_base_ms, law.decode_per_seq_ms, law.decode_exponent, law.decode_per_ktoken_ms, law.prefill_base_ms, law.prefill_tok_per_ms,
         law.admit_ms, jitter, law.chunk_tokens, law.kv_tokens, law.is_mixed());
   }
+  if (like.deprecated) {
+    std::string entries;
+    for (const auto& [flag, instead] : *like.deprecated) entries += fmt::format("{}{}: \"{}\"", entries.empty() ? "" : ", ", flag, instead);
+    text += fmt::format("deprecated: {{{}}}\n", entries);
+  }
   text += "flags:\n  [";
   std::size_t width = 3;
   for (std::size_t i = 0; i < like.flags.size(); ++i) {

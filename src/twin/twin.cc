@@ -77,7 +77,7 @@ class TwinServer final : public Twin, FrontEvents {
         deployment_(deployment),
         examiner_(std::move(examiner)),
         clock_(clock),
-        log_(clock, std::move(log)),
+        log_(clock, voice_of(profile_.engine), std::move(log)),
         fleet_(deployment, options_.seed) {
     for (const Fault& f : options_.faults) {
       if (f.kind == FaultKind::kSlowRank) fleet_.set_slow_rank(*f.rank, f.factor);
@@ -90,7 +90,7 @@ class TwinServer final : public Twin, FrontEvents {
     if (front_) front_->wake();
     if (thread_.joinable()) thread_.join();
     if (!options_.truth_file.empty() && !stamps_.write(options_.truth_file, truth_json()))
-      log_.line("the truth file could not be written: " + options_.truth_file);
+      log_.plain("SIMULATION: the truth file could not be written: " + options_.truth_file);
   }
 
   Status listen() {
@@ -99,13 +99,17 @@ class TwinServer final : public Twin, FrontEvents {
     log_.plain(fmt::format("SIMULATION: pawl twin {}, no model is loaded; profile {}{}, times by the law for {} GPUs", options_.pawl_version, profile_.name,
                            options_.image.empty() ? "" : " for image " + options_.image, options_.tp));
     if (!profile_.has_law(options_.tp)) {
-      log_.line(fmt::format("the profile has no law for this number of GPUs: that of the nearest one is {}", profile_.scaling ? "scaled" : "used"));
+      log_.plain(
+          fmt::format("SIMULATION: the profile has no law for this number of GPUs: that of the nearest one is {}", profile_.scaling ? "scaled" : "used"));
     }
-    for (const Fault& f : options_.faults) log_.line("fault (simulated): " + codec::write_json(codec::to_json(f), codec::JsonForm::kPySpaced));
-    log_.line((profile_.engine == "vllm" ? "non-default args: {" : "server_args=ServerArgs(") + server_args() + (profile_.engine == "vllm" ? "}" : ")"));
-    for (const char* old : {"--cuda-graph-max-bs", "--disable-cuda-graph"}) {
-      if (flags_.known.contains(old)) log_.line(fmt::format("'{}' is deprecated (simulated)", old));
+    for (const Fault& f : options_.faults) {
+      if (f.kind != FaultKind::kLogLine) log_.plain("SIMULATION: fault: " + codec::write_json(codec::to_json(f), codec::JsonForm::kPySpaced));
     }
+    log_.say(log_.voice().settings(facts()));
+    for (const auto& [flag, instead] : profile_.deprecated.value_or(std::map<std::string, std::string>{})) {
+      if (flags_.known.contains(flag)) log_.say(log_.voice().deprecated(flag, instead));
+    }
+    planted_lines("start");
     thread_ = std::jthread([this] { loop(); });
     return {};
   }
@@ -123,7 +127,7 @@ class TwinServer final : public Twin, FrontEvents {
   void loop() {
     ::prctl(PR_SET_TIMERSLACK, 1);  // wake at the due time, not up to 50 µs later
     started_ = window_ = clock_.now();
-    log_.line("Load weight begin. (simulated)");
+    log_.say(log_.voice().loading(facts()));
     while (!stop_) {
       std::optional<MonoTime> until = fleet_.next();
       const auto sooner = [&](MonoTime t) {
@@ -137,7 +141,7 @@ class TwinServer final : public Twin, FrontEvents {
       if (listen_again_ && clock_.now() >= *listen_again_) {
         listen_again_.reset();
         front_->listen(true);
-        log_.line("The server is fired up and ready to roll! (simulated: after a restart)");
+        log_.say(log_.voice().ready(facts()));
       }
       if (stop_) break;
       // One step a turn: a machine that is behind must still read its sockets.
@@ -165,32 +169,25 @@ class TwinServer final : public Twin, FrontEvents {
   bool fails_at(const char* stage) {
     const bool fails = std::ranges::any_of(options_.faults, [&](const Fault& f) { return f.kind == FaultKind::kOutOfMemory && f.at == stage; });
     if (!fails) return false;
-    log_.line("Scheduler hit an exception: Traceback (simulated)");
-    log_.plain("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 139.80 GiB (simulated)");
-    log_.line("Received sigquit from a child process. It usually means the child failed. (simulated)");
+    log_.say(log_.voice().out_of_memory(stage));
     end(137);
     return true;
   }
 
   void load() {
     while (!ready_ && !stop_ && clock_.now() >= started_ + Nanos(static_cast<std::int64_t>(load_share(load_stage_) * 1e9))) {
-      const engine_law::Law& law = deployment_.law;
       if (load_stage_ == 0) {
         if (fails_at("load")) return;
-        log_.line(fmt::format("Load weight end. type={}, elapsed={:.2f} s. (simulated)", options_.served_model_name, load_share(0)));
-        log_.line(profile_.engine == "vllm" ? fmt::format("GPU KV cache size: {} tokens (simulated)", law.kv_tokens)
-                                            : fmt::format("KV Cache is allocated. #tokens: {} (simulated)", law.kv_tokens));
+        log_.say(log_.voice().loaded(facts()));
       } else if (load_stage_ == 1) {
-        log_.line("Capture cuda graph begin. (simulated)");
+        log_.say(log_.voice().capturing());
       } else {
         if (fails_at("graph-capture")) return;
-        log_.line(fmt::format("Capture cuda graph end. Time elapsed: {:.2f} s. (simulated)", load_share(2) - load_share(1)));
-        log_.line(fmt::format("max_total_num_tokens={}, chunked_prefill_size={}, max_running_requests={}, context_len={}", law.kv_tokens, law.chunk_tokens,
-                              deployment_.max_running, profile_.context_length));
+        log_.say(log_.voice().captured(facts()));
         ready_ = true;
         ready_at_ = clock_.now();
-        log_.plain(fmt::format("INFO:     Uvicorn running on http://{}:{} (Press CTRL+C to quit)", options_.host, port_));
-        log_.line("The server is fired up and ready to roll!");
+        log_.say(log_.voice().ready(facts()));
+        planted_lines("ready");
       }
       ++load_stage_;
     }
@@ -304,12 +301,14 @@ class TwinServer final : public Twin, FrontEvents {
         return true;
       }
       if (f.kind == FaultKind::kHang && id_of(live) >= *f.after_requests) return true;  // never answered
-      if (f.kind == FaultKind::kOverload && meets(f, live) && fleet_.running() + fleet_.waiting() >= f.above_running.value_or(0)) {
+      if (f.kind == FaultKind::kLogLine && f.after_requests && id_of(live) == *f.after_requests) log_.plain(*f.text);
+      if (f.kind == FaultKind::kOverload && id_of(live) >= f.after_requests.value_or(0) && meets(f, live) &&
+          fleet_.running() + fleet_.waiting() >= f.above_running.value_or(0)) {
         refuse(id, request, {static_cast<int>(f.status.value_or(503)), "Overloaded", "Service temporarily overloaded (simulated)"});
         return true;
       }
       if (f.kind == FaultKind::kLeak && !fleet_.shrink(*f.tokens_per_request)) {
-        log_.plain("torch.OutOfMemoryError: CUDA out of memory. (simulated: the KV cache has leaked away)");
+        log_.say(log_.voice().out_of_memory(""));
         end(137);
         return true;
       }
@@ -323,7 +322,7 @@ class TwinServer final : public Twin, FrontEvents {
 
   void restart() {
     restart_ = false;
-    log_.line("Scheduler hit an exception: Traceback (simulated: a restart in the middle)");
+    log_.plain("Traceback (most recent call last): (simulated: a restart in the middle)");
     front_->cut_all();
     front_->listen(false);
     for (const auto& [id, live] : live_) fleet_.cancel(id);
@@ -514,16 +513,25 @@ class TwinServer final : public Twin, FrontEvents {
     return json;
   }
 
-  [[nodiscard]] std::string server_args() const {
-    std::string text;
-    const Json json = settings();
-    for (auto it = json.begin(); it != json.end(); ++it) {
-      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", it.key(),
-                          it->is_string()    ? "'" + it->get<std::string>() + "'"
-                          : it->is_boolean() ? std::string(it->get<bool>() ? "True" : "False")
-                                             : it->dump());
+  [[nodiscard]] StartFacts facts() const {
+    const engine_law::Law& law = deployment_.law;
+    return {options_.served_model_name,
+            profile_.version,
+            options_.host,
+            port_,
+            law.kv_tokens,
+            law.chunk_tokens,
+            deployment_.max_running,
+            profile_.context_length,
+            settings(),
+            load_share(0),
+            load_share(2) - load_share(1)};
+  }
+
+  void planted_lines(std::string_view at) {
+    for (const Fault& f : options_.faults) {
+      if (f.kind == FaultKind::kLogLine && f.at == at) log_.plain(*f.text);
     }
-    return text;
   }
 
   const TwinOptions options_;
@@ -591,8 +599,9 @@ Result<std::unique_ptr<Twin>> Twin::start(const TwinOptions& options, const io::
   if (deployment.law.kv_tokens < 1) {
     return bad_input(fmt::format("profile {}: the weights do not fit {} GPUs, no room is left for a KV cache", profile.name, options.tp), "give a larger --tp");
   }
+  if (!options.engine.empty()) profile.engine = options.engine;
   EngineFlags flags = read_engine_flags(profile, options.engine_flags);
-  if (!flags.unrecognized.empty()) return usage_error(unrecognized_message(flags));
+  if (!flags.unrecognized.empty()) return usage_error(unrecognized_message(flags, *voice_of(profile.engine)));
   follow_flags(flags, deployment);
   if (options.max_running_requests > 0) deployment.max_running = options.max_running_requests;
   PAWL_ASSIGN(Examiner examiner, Examiner::load(assets, profile.name, options.accuracy.value_or(profile.accuracy)));

@@ -21,6 +21,7 @@ struct TwinOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;       ///< 0: a free one
   std::string profile;          ///< name
+  std::string engine;           ///< whose log, error texts and metrics; empty: that of the profile
   std::int64_t tp = 1, ep = 1;  ///< GPUs of the engine that is imitated
   std::int64_t dp = 1;          ///< data-parallel ranks, each of `tp` GPUs
   std::string served_model_name;

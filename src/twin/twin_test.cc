@@ -59,14 +59,14 @@ TEST(Flags, UnknownOnesAreListedAsTheLauncherDoes) {
   ASSERT_TRUE(profile);
   const std::vector<std::string> good{"--kv-cache-dtype", "fp8_e4m3", "--disable-radix-cache", "--chunked-prefill-size=-1", "--cuda-graph-bs", "1", "2"};
   const EngineFlags read = read_engine_flags(*profile, good);
-  EXPECT_EQ(unrecognized_message(read), "");
+  EXPECT_EQ(unrecognized_message(read, *voice_of(profile->engine)), "");
   EXPECT_EQ(read.known.at("--cuda-graph-bs"), "1 2");
   EXPECT_EQ(read.known.at("--chunked-prefill-size"), "-1");
-  EXPECT_EQ(unrecognized_message(read_engine_flags(*profile, std::vector<std::string>{"--torchao-config", "int4wo"})),
+  EXPECT_EQ(unrecognized_message(read_engine_flags(*profile, std::vector<std::string>{"--torchao-config", "int4wo"}), *voice_of("sglang")),
             "launch_server.py: error: unrecognized arguments: --torchao-config int4wo");
   const auto old = load_profile(assets, "sglang-v0.5.14-qwen35-fp4-b200");
   ASSERT_TRUE(old);
-  EXPECT_EQ(unrecognized_message(read_engine_flags(*old, std::vector<std::string>{"--torchao-config", "int4wo"})), "");
+  EXPECT_EQ(unrecognized_message(read_engine_flags(*old, std::vector<std::string>{"--torchao-config", "int4wo"}), *voice_of("sglang")), "");
 }
 
 TEST(Answers, KnownQuestionsAreAnsweredAndMostlyRight) {
