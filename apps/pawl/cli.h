@@ -82,5 +82,7 @@ void add_changelog_commands(Cli& cli);
 void add_compat_commands(Cli& cli);
 void add_upstream_commands(Cli& cli);
 void add_power_commands(Cli& cli);
+void add_evidence_command(Cli& cli);
+void add_eval_commands(Cli& cli);
 
 }  // namespace pawl::app
