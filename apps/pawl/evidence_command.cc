@@ -83,10 +83,9 @@ class Pieces {
   /// Less than the room at the end of the file.
   Result<std::string_view> next() {
     const int got = gzread(file_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
-    if (got < 0) {
-      int code = 0;
-      return bad_input(fmt::format("{}: {}", path_.string(), gzerror(file_.get(), &code)));
-    }
+    int code = Z_OK;
+    const char* const why = gzerror(file_.get(), &code);
+    if (got < 0 || code == Z_BUF_ERROR) return bad_input(fmt::format("{} is packed and ends too early, or is damaged: {}", path_.string(), why));
     return std::string_view(buffer_.data(), static_cast<std::size_t>(got));
   }
   /// Leaves out what an earlier reading has seen. False: the file is shorter than that.
@@ -202,8 +201,13 @@ Result<std::vector<Source>> sources_of(World& world, const CommonFlags& common, 
   for (const runner::JobState& one : jobs) {
     names.push_back(one.job);
     if (!job.empty() && one.job != job) continue;
-    const fs::path log = fs::path(one.folder) / "server.log";
-    if (world.files.exists(log)) out.push_back({one.job, role_of(one.job), log});
+    const auto files = world.files.list_tree(one.folder);
+    if (!files) continue;  // it has not started
+    // A launch script may send the output of its engine elsewhere than to its own.
+    for (const std::string& file : *files) {
+      if (!is_log(file) || file == "job.log") continue;
+      out.push_back({file == "server.log" ? one.job : one.job + "/" + file, role_of(one.job + file), fs::path(one.folder) / file});
+    }
   }
   if (out.empty() && !job.empty() && std::ranges::find(names, job) == names.end()) {
     return not_found(fmt::format("run {} has no job {}", *number, job), "pawl sweep logs RUN lists them");

@@ -505,7 +505,8 @@ void Extractor::ready(const Message& message) {
   if (!again && position_.ready_processes.size() < kProcessesMax) position_.ready_processes.push_back(process);
   position_.phase = Phase::kReady;
   if (evidence_.ready) return;
-  Ready found{evidence_.lines, cut(message.text, kTextMax), std::string(message.time.empty() ? std::string_view(position_.last_time) : message.time), std::nullopt};
+  Ready found{evidence_.lines, cut(message.text, kTextMax), std::string(message.time.empty() ? std::string_view(position_.last_time) : message.time),
+              std::nullopt};
   const auto begin = seconds_in(position_.first_time), end = seconds_in(found.time);
   if (begin && end) {
     found.after_s = *end - *begin;

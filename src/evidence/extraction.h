@@ -124,7 +124,8 @@ struct Position {
   std::map<std::string, std::int64_t> progress_at;  ///< and its line
   std::vector<std::string> ready_processes;         ///< since the last start
 };
-BOOST_DESCRIBE_STRUCT(Position, (), (line, line_open, line_cut, phase, first_time, last_time, last_process, open, closed, chained, progress, progress_at, ready_processes))
+BOOST_DESCRIBE_STRUCT(Position, (),
+                      (line, line_open, line_cut, phase, first_time, last_time, last_process, open, closed, chained, progress, progress_at, ready_processes))
 
 /// Reads one log in chunks of any size. Pure: the same bytes give the same evidence, however they are cut, also when an extraction
 /// is saved and gone on with in between. What a carriage return would overwrite on a terminal is a text of its own; lines are counted by line feeds. ANSI
