@@ -126,7 +126,6 @@ pawl_module(changelog LEVEL 22 USES base codec model plan PURE)
 pawl_module(compare   LEVEL 20 USES base codec model stats PURE)
 pawl_module(control   LEVEL 20 USES base codec model PURE)
 pawl_module(playbook  LEVEL 20 USES base codec PURE)
-pawl_module(evidence  LEVEL 20 USES base codec PURE)
 pawl_module(tokenizer LEVEL 20 USES base codec EXTERNAL pcre2 utf8proc sentencepiece crypto PURE)
 pawl_module(workload  LEVEL 25 USES base codec model tokenizer EXTERNAL boost zlib PURE)
 pawl_module(report    LEVEL 25 USES base codec model compare control PURE)
@@ -151,7 +150,7 @@ pawl_module(results   LEVEL 40 USES base io codec model domain http store EXTERN
 pawl_module(upstream  LEVEL 40 USES base io codec model plan playbook EXTERNAL python_grammar archive git2)
 # ── L5 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 pawl_module(service   LEVEL 50 USES base io codec model compare report http store results EXTERNAL md4c zlib zstd crypto)
-pawl_module(runner    LEVEL 50 USES base io codec model domain plan exec store loadgen evals http results)
+pawl_module(runner    LEVEL 50 USES base io codec model domain plan compare measure exec store loadgen telemetry evals http results)
 pawl_module(steward   LEVEL 50 USES base io codec model domain plan changelog compare control playbook report store)
 pawl_module(twin      LEVEL 50 USES base io stats codec model engine_law http)
 # ── side: the simulated world of the upgrade loop, for tests and long jobs. No program that is shipped uses it. ───────

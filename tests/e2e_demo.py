@@ -76,7 +76,7 @@ with scratch() as tmp:
 
     def job_files_fit_the_shipped_schemas():
         folders = [spec.parent for spec in w.glob("runs/*/*/*/spec.json")]
-        assert len(folders) == sum(r["jobs"] for r in runs()), folders
+        assert len(folders) == sum(r["jobs"] - 8 for r in runs()), folders  # eight jobs of a sweep measure nothing
         for folder in folders:
             check_against_schema(json.loads((folder / "spec.json").read_text()), "job")
             result = json.loads((folder / "result.json").read_text())

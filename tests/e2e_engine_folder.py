@@ -48,11 +48,27 @@ with scratch() as tmp:
         status = run_json(pawl, "sweep", "status", "1", "--workspace", tmp / "good")
         assert status["run"]["state"] == "success" and len(status["rows"]) == 2, status["run"]
         assert {row["image"] for row in status["rows"]} == {f"dir:{tmp / 'engine'}"}
-        job = run_json(pawl, "sweep", "logs", "1", "--workspace", tmp / "good")["jobs"][0]
+        job = run_json(pawl, "sweep", "logs", "1", "--workspace", tmp / "good")["jobs"][1]
         run(pawl, "sweep", "logs", "1", job["job"], "--engine", "--workspace", tmp / "good")
         folder = pathlib.Path(job["folder"])
         assert (folder / "launch/benchmarks/single_node/fixed_seq_len/tiny_q4_h200_toyserve.sh").read_text() == SCRIPT % ""
         assert (folder / "toyserve.log").stat().st_size > 0
+
+    def the_rows_name_what_really_ran():
+        for row in run_json(pawl, "sweep", "status", "1", "--workspace", tmp / "good")["rows"]:
+            assert row["pawl"]["engine_args"][:2] == [str(pawl), "twin"] and "--served-model-name" in row["pawl"]["engine_args"], row["pawl"]
+
+    def a_failing_row_cancels_its_own_matrix_only():
+        """Two matrices: the scripts of 8k/1k fail, those of 1k/1k do not."""
+        catalog = catalogue("families.catalog", f"dir:{tmp / 'engine'}", script=SCRIPT.replace("start_gpu_monitor\n", 'if [[ "$ISL" == 8192 ]]; then echo "no memory for 8k"; exit 1; fi\nstart_gpu_monitor\n', 1))
+        master = catalog / "configs/nvidia-master.yaml"
+        master.write_text(master.read_text() + "    - isl: 8192\n      osl: 1024\n      search-space:\n      - { tp: 1, ep: 1, conc-list: [1, 2] }\n")
+        sweep("families", catalog, status=6)
+        states = {}
+        for job in run_json(pawl, "sweep", "logs", "1", "--workspace", tmp / "families")["jobs"]:
+            states.setdefault(job["family"], []).append(job["state"])
+        assert states["single-node 1k1k"] == ["succeeded"] * 2 and states["single-node 8k1k"] == ["failed", "cancelled"], states
+        assert len(run_json(pawl, "sweep", "status", "1", "--workspace", tmp / "families", status=6)["rows"]) == 2
 
     def the_words_of_an_engine_that_refuses_a_flag_are_the_evidence():
         done = sweep("refused", catalogue("refused.catalog", f"dir:{tmp / 'engine'}", "--old-switch"), status=6)
@@ -67,5 +83,6 @@ with scratch() as tmp:
         err = sweep("without", catalogue("without.catalog", f"dir:{tmp / 'engine'}", script=None), status=3).stderr
         assert "no launch script" in err and "benchmarks/single_node/fixed_seq_len/" in err, err
 
-    prove(a_launch_script_starts_the_engine_of_a_folder, the_words_of_an_engine_that_refuses_a_flag_are_the_evidence, a_program_that_is_not_there_is_named,
+    prove(a_launch_script_starts_the_engine_of_a_folder, the_rows_name_what_really_ran, a_failing_row_cancels_its_own_matrix_only,
+          the_words_of_an_engine_that_refuses_a_flag_are_the_evidence, a_program_that_is_not_there_is_named,
           without_a_script_nothing_says_how_to_start)

@@ -59,6 +59,36 @@ with scratch() as tmp:
         nodes = {row["pawl"]["node"] for row in run_json(pawl, "sweep", "status", "1", "--workspace", folder)["rows"]}
         assert nodes <= {"n1", "n2", "n3", "n4"}, nodes
 
+    def the_matrix_of_a_published_upgrade_is_seventeen_jobs_on_a_cluster_with_a_drained_node():
+        """Seven points at 8k/1k and two evals: the field's own run of this recipe had 17 jobs. One node takes none."""
+        catalog = tmp / "b200.catalog"
+        shutil.copytree(CATALOGUE, catalog)
+        (catalog / "configs/nvidia-master.yaml").write_text(
+            "qwen3.5-fp4-b200-sglang:\n  image: lmsysorg/sglang:v0.5.19-cu130\n  model: nvidia/Qwen3.5-397B-A17B-NVFP4-V2\n  model-prefix: qwen3.5\n  runner: b200\n"
+            "  precision: fp4\n  framework: sglang\n  multinode: false\n  scenarios:\n    fixed-seq-len:\n    - isl: 8192\n      osl: 1024\n      search-space:\n"
+            "      - { tp: 4, ep: 1, conc-start: 4, conc-end: 4 }\n      - { tp: 2, ep: 1, conc-start: 4, conc-end: 128 }\n")
+        (catalog / "configs/runners.yaml").write_text("labels:\n  b200:\n    - b200-lab_00\nhardware: {}\n")
+        folder = workspace("b200")
+        subprocess.run(["scontrol", "update", "nodename=n1", "state=drain", "reason=test"], check=True, timeout=30, env=ENV)
+        try:
+            run(pawl, "sweep", "run", "--workspace", folder, "--catalog", catalog, "--recipe", "qwen3.5-fp4-b200-sglang", "--scale", "1/1024", "--marker", "m", "--canary",
+                "--progress", "none")
+        finally:
+            subprocess.run(["scontrol", "update", "nodename=n1", "state=resume"], check=True, timeout=30, env=ENV)
+        status = run_json(pawl, "sweep", "status", "1", "--workspace", folder)
+        assert status["run"]["state"] == "success" and status["run"]["jobs"] == status["run"]["done"] == 17, status["run"]
+        kinds = [job["kind"] for job in run_json(pawl, "sweep", "logs", "1", "--workspace", folder)["jobs"]]
+        assert {kind: kinds.count(kind) for kind in kinds} == {
+            "setup": 1, "canary": 1, "benchmark": 6, "eval": 2, "collector": 2, "compare": 1, "success-rate": 1, "changelog-metadata": 1, "preview-comment": 1, "manifest": 1}, kinds
+        assert len(status["rows"]) == 7 and len(status["evals"]) == 2
+        assert {row["pawl"]["node"] for row in status["rows"]} <= {"n2", "n3", "n4"}, "nothing ran on the drained node"
+        for row in status["rows"]:
+            assert len(row["pawl"]["fingerprint"]) == 64 and row["pawl"]["engine_args"][1:2] == ["twin"], row["pawl"]
+        assert status["gpu_hours"][0]["tries"] >= 9 and status["gpu_hours"][0]["gpu_hours"] > 0, status["gpu_hours"]
+        assert status["manifest"]["executor"]["name"] == "slurm" and status["manifest"]["totals"] == {"expected": 9, "ok": 9, "failed": 0, "missing": 0}
+        done = run(pawl, "sweep", "artifacts", "1", "--verify", "--workspace", folder)
+        assert "klaud-sweep-manifest" in done.stdout and "changed" not in done.stdout, done.stdout
+
     def a_killed_pawl_finds_its_jobs_again():
         folder = workspace("killed")
         process = subprocess.Popen([str(pawl), *map(str, sweep(folder, "1/64"))], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENV)
@@ -100,7 +130,7 @@ with scratch() as tmp:
         run(pawl, "sweep", "cancel", "1", "--workspace", folder)
         assert process.wait(timeout=60) == 8
         assert all(job[1] not in ("RUNNING", "PENDING", "COMPLETING") for job in jobs("cancelled")), jobs("cancelled")
-        states = {job["state"] for job in run_json(pawl, "sweep", "logs", "1", "--workspace", folder)["jobs"]}
+        states = {job["state"] for job in run_json(pawl, "sweep", "logs", "1", "--workspace", folder)["jobs"] if job["folder"]}
         assert "cancelled" in states and states <= {"cancelled", "succeeded"}, states
 
     def a_mistake_in_executor_yaml_is_named():
@@ -114,7 +144,7 @@ with scratch() as tmp:
 
     cluster("up", tmp / "cluster", "4")
     try:
-        prove(a_sweep_runs_on_the_nodes_of_the_cluster, a_killed_pawl_finds_its_jobs_again, an_interrupted_pawl_leaves_its_jobs_to_the_next,
+        prove(a_sweep_runs_on_the_nodes_of_the_cluster, the_matrix_of_a_published_upgrade_is_seventeen_jobs_on_a_cluster_with_a_drained_node, a_killed_pawl_finds_its_jobs_again, an_interrupted_pawl_leaves_its_jobs_to_the_next,
               a_crash_of_the_controller_loses_no_row_and_doubles_none, a_cancelled_run_leaves_no_job, a_mistake_in_executor_yaml_is_named)
     finally:
         cluster("down", tmp / "cluster")

@@ -106,7 +106,8 @@ Result<ExitStatus> run(const fs::path& spec_file, World& world, const CommonFlag
   PAWL_ASSIGN(known, runner::finished_result(world.files, folder));
   if (known) return show(*known, flags);
   const auto progress = make_progress(world, flags);
-  PAWL_ASSIGN(const model::JobResult result, runner::run_job(spec, folder, {world.clock, world.files, world.processes, *world.assets}, *progress, world.stop));
+  PAWL_ASSIGN(const model::JobResult result,
+              runner::run_job(spec, folder, {world.clock, world.files, world.processes, *world.assets, world.commands}, *progress, world.stop));
   return show(result, flags);
 }
 

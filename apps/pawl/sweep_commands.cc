@@ -1,5 +1,10 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <map>
+
+#include "base/hash.h"
 #include "base/text.h"
 #include "cli.h"
 #include "codec/describe.h"
@@ -17,6 +22,8 @@ struct SweepFlags {
   bool publish = false, canary = false, no_fail_fast = false, whole = false, engine = false;
   std::int64_t run = 0;
   std::string job;
+  double every_s = 0.5;
+  bool verify = false;
 };
 
 Json status_json(const io::RunStatus& run) {
@@ -52,6 +59,12 @@ void print_rows(const io::RunEvidence& evidence) {
   }
 }
 
+Json hours_json(const std::vector<runner::AttemptHours>& hours) {
+  Json all = Json::array();
+  for (const runner::AttemptHours& one : hours) all.push_back(codec::to_json(one));
+  return all;
+}
+
 Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const io::RunStatus& run) {
   const bool ended = io::terminal(run.state);
   std::optional<io::RunEvidence> evidence;
@@ -59,8 +72,10 @@ Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const i
     auto found = bench.runner.evidence(run.id);
     if (found) evidence = std::move(*found);
   }
+  PAWL_ASSIGN(const std::vector<runner::AttemptHours> hours, bench.runner.gpu_hours(run.id));
   if (common.json) {
     Json document{{"schema", "pawl.run/1"}, {"run", status_json(run)}};
+    document["gpu_hours"] = hours_json(hours);
     if (evidence) {
       document["rows"] = evidence->rows;
       document["evals"] = evidence->evals;
@@ -70,6 +85,9 @@ Result<ExitStatus> show_run(Workbench& bench, const CommonFlags& common, const i
   } else {
     fmt::print("run {} attempt {}: {} {}, {} of {} jobs, {} failed\n", run.id.value, run.attempt, run.recipe, codec::enum_text(run.state), run.done, run.jobs,
                run.failed);
+    for (const runner::AttemptHours& one : hours) {
+      fmt::print("  attempt {}: {:.3f} GPU hours in {} job executions\n", one.attempt, one.gpu_hours, one.tries);
+    }
     if (run.failure) {
       fmt::print("  first failure: {}\n", run.failure->message);
       for (const std::string& line : run.failure->evidence) fmt::print("    {}\n", line);
@@ -100,6 +118,8 @@ Result<ExitStatus> run_sweep(World& world, const CommonFlags& common, const Swee
     request.launch_flags = plan::launch_flags(script->text);
     request.launch_script = model::LaunchScript{script->path, script->text};
   }
+  request.package = matrix.package;
+  request.head = main.value_or("");
   PAWL_ASSIGN(const RunId id, bench->runner.dispatch(request));
   PAWL_ASSIGN(const io::RunStatus run, bench->runner.wait(id, world.stop));
   if (flags.publish && run.state == io::RunState::kSuccess) PAWL_TRY(bench->publish(run));
@@ -150,13 +170,16 @@ Result<ExitStatus> show_logs(World& world, const CommonFlags& common, RunId id, 
       print_json({{"schema", "pawl.run-jobs/1"}, {"run", id.value}, {"attempt", run.attempt}, {"jobs", codec::to_json(jobs)}});
       return ExitStatus::kDone;
     }
-    for (const runner::JobState& one : jobs) fmt::print("{:<10} {:<20} {}\n", one.state, one.family, one.job);
+    for (const runner::JobState& one : jobs) {
+      fmt::print("{:<10} {:<18} {:<20} {}{}\n", one.state, one.kind, one.family, one.job, one.note.empty() ? "" : "  (" + one.note + ")");
+    }
     return ExitStatus::kDone;
   }
   std::vector<std::string> names;
   for (const runner::JobState& one : jobs) {
     names.push_back(one.job);
     if (one.job != job) continue;
+    if (one.folder.empty()) return bad_input(fmt::format("{} is no job that measures: it has no log", job), "pawl sweep artifacts RUN shows what it wrote");
     const std::filesystem::path folder = one.folder;
     const auto file = folder / (engine ? "server.log" : "job.log");
     if (!world.files.exists(file)) return not_found(fmt::format("there is no {} yet", file.string()), "the job has not started");
@@ -166,6 +189,116 @@ Result<ExitStatus> show_logs(World& world, const CommonFlags& common, RunId id, 
   }
   const auto guess = nearest(job, names);
   return bad_input(fmt::format("run {} has no job {}", id.value, job), guess ? fmt::format("did you mean {}?", *guess) : "pawl sweep logs RUN lists them");
+}
+
+/// One line of a watched run: how many jobs are in each state, and the GPU hours so far.
+std::string watch_line(const io::RunStatus& run, const std::vector<runner::JobState>& jobs, double hours) {
+  std::map<std::string, std::int64_t> states;
+  std::string running;
+  for (const runner::JobState& job : jobs) {
+    ++states[job.state];
+    if (job.state == "running" && running.size() < 60) running += (running.empty() ? "" : ", ") + job.job;
+  }
+  std::string text = fmt::format("run {} attempt {} {}:", run.id.value, run.attempt, codec::enum_text(run.state));
+  for (const char* state : {"succeeded", "running", "queued", "failed", "cancelled", "skipped"}) {
+    if (states.contains(state)) text += fmt::format(" {} {}", states[state], state);
+  }
+  text += fmt::format(" · {:.3f} GPU h", hours);
+  return running.empty() ? text : text + " · " + running;
+}
+
+/// Looks at a run until it has ended; somebody else works on it. Every job that changes its state is a line; on a
+/// terminal the counts stand below, renewed in place.
+Result<ExitStatus> watch_run(World& world, const CommonFlags& common, RunId id, double every_s) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1 && !common.json;
+  std::map<std::string, std::string> known;
+  std::string shown;
+  std::int64_t attempt = 0;
+  for (;;) {
+    PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(id));
+    PAWL_ASSIGN(const std::vector<runner::JobState> jobs, bench->runner.jobs(id));
+    PAWL_ASSIGN(const std::vector<runner::AttemptHours> hours, bench->runner.gpu_hours(id));
+    double total = 0;
+    for (const runner::AttemptHours& one : hours) total += one.gpu_hours;
+    if (attempt != run.attempt) known.clear();
+    attempt = run.attempt;
+    if (terminal && !shown.empty()) fmt::print("\r\x1b[K");
+    for (const runner::JobState& job : jobs) {
+      std::string& state = known[job.job];
+      if (state == job.state || (state.empty() && job.state == "queued")) {
+        if (state.empty()) state = job.state;
+        continue;
+      }
+      state = job.state;
+      if (common.json) {
+        Json event{{"schema", "pawl.run-event/1"}, {"run", id.value}, {"attempt", run.attempt}};
+        event["job"] = codec::to_json(job);
+        fmt::print("{}\n", codec::write_json(event, codec::JsonForm::kCompactUtf8));
+      } else {
+        fmt::print("{} {:<10} {:<18} {}{}\n", iso_utc(world.clock.wall()).substr(11, 8), job.state, job.kind, job.job,
+                   job.note.empty() ? "" : "  (" + job.note + ")");
+      }
+    }
+    const std::string line = watch_line(run, jobs, total);
+    if (terminal) {
+      fmt::print("{}", line.substr(0, 150));
+      shown = line;
+    }
+    std::fflush(stdout);
+    if (io::terminal(run.state)) {
+      if (terminal) fmt::print("\n");
+      if (!terminal && !common.json) fmt::print("{}\n", line);
+      return run.state == io::RunState::kFailure ? ExitStatus::kRunFailed : run.state == io::RunState::kCancelled ? ExitStatus::kStopped : ExitStatus::kDone;
+    }
+    (void)world.clock.sleep_for(std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(every_s)), world.stop);
+    if (world.stop.stop_requested()) {
+      if (terminal) fmt::print("\n");
+      return cancelled();
+    }
+  }
+}
+
+/// Every file that a run and its jobs left, with the digest that the manifest names.
+Result<ExitStatus> show_artifacts(World& world, const CommonFlags& common, RunId id, bool verify) {
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+  PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(id));
+  PAWL_ASSIGN(const io::RunEvidence evidence, bench->runner.evidence(id));
+  const auto folder = bench->workspace.run_folder(id.value, run.attempt);
+  struct Artifact {
+    std::string name, path, sha256;
+  };
+  std::vector<Artifact> all;
+  const Json none = Json::object();
+  const Json of_run = evidence.manifest.value("artifacts", none);
+  for (const auto& [path, digest] : of_run.items()) {
+    all.push_back({path.substr(0, path.find('/')), (folder / path).string(), digest.get<std::string>()});
+  }
+  std::map<std::string, std::int64_t> attempts;
+  const Json manifest_jobs = evidence.manifest.value("jobs", Json::array());
+  for (const Json& job : manifest_jobs) attempts[job.value("job", "")] = job.value("attempt", run.attempt);
+  const Json points = evidence.manifest.value("points", Json::array());
+  for (const Json& point : points) {
+    const std::string job = point.value("job", "");
+    const Json of_job = point.value("artifacts", none);
+    for (const auto& [path, digest] : of_job.items()) {
+      all.push_back({job, (bench->workspace.job_folder(id.value, attempts[job], job) / path).string(), digest.get<std::string>()});
+    }
+  }
+  Json list = Json::array();
+  std::int64_t wrong = 0;
+  for (const Artifact& one : all) {
+    std::string state = "listed";
+    if (verify) {
+      const auto bytes = world.files.read(one.path);
+      state = !bytes ? "missing" : sha256_hex(*bytes) == one.sha256 ? "whole" : "changed";
+      wrong += state == "whole" ? 0 : 1;
+    }
+    list.push_back({{"name", one.name}, {"path", one.path}, {"sha256", one.sha256}, {"state", state}});
+    if (!common.json) fmt::print("{:<28} {} {}{}\n", one.name, one.sha256.substr(0, 12), one.path, verify ? "  " + state : "");
+  }
+  if (common.json) print_json({{"schema", "pawl.run-artifacts/1"}, {"run", id.value}, {"attempt", run.attempt}, {"artifacts", list}});
+  return wrong == 0 ? ExitStatus::kDone : ExitStatus::kFoundWanting;
 }
 
 Result<ExitStatus> list_runs(World& world, const CommonFlags& common) {
@@ -222,6 +355,22 @@ void add_sweep_commands(Cli& cli) {
   logs->add_flag("--engine", flags->engine, "The log of its engine in place of the job's own");
   logs->callback([&cli, flags] {
     cli.selected = [flags](World& world, const CommonFlags& common) { return show_logs(world, common, RunId{flags->run}, flags->job, flags->engine); };
+  });
+
+  CLI::App* watch = cli.command(*sweep, "watch", "A run as it goes, until it has ended: every change of a job, counts, GPU hours",
+                                "  pawl sweep watch 3 --workspace w\n  pawl sweep watch 3 --workspace w --json    one event a line");
+  watch->add_option("RUN", flags->run, "Id of the run")->required();
+  watch->add_option("--every", flags->every_s, "Seconds between two looks")->capture_default_str()->check(CLI::Range(0.05, 3600.0));
+  watch->callback([&cli, flags] {
+    cli.selected = [flags](World& world, const CommonFlags& common) { return watch_run(world, common, RunId{flags->run}, flags->every_s); };
+  });
+
+  CLI::App* artifacts = cli.command(*sweep, "artifacts", "The files of an ended run with their SHA-256",
+                                    "  pawl sweep artifacts 3 --workspace w\n  pawl sweep artifacts 3 --workspace w --verify");
+  artifacts->add_option("RUN", flags->run, "Id of the run")->required();
+  artifacts->add_flag("--verify", flags->verify, "Compare each file with its digest; exit status 1 when one differs");
+  artifacts->callback([&cli, flags] {
+    cli.selected = [flags](World& world, const CommonFlags& common) { return show_artifacts(world, common, RunId{flags->run}, flags->verify); };
   });
 
   CLI::App* list = cli.command(*sweep, "list", "Runs of the workspace", "  pawl sweep list --workspace pawl-demo --json");

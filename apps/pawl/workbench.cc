@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "codec/describe.h"
 #include "exec/executor_settings.h"
+#include "exec/podman_executor.h"
 #include "exec/process_executor.h"
 #include "exec/slurm_executor.h"
 #include "runner/script_engine.h"
@@ -15,24 +16,39 @@
 namespace pawl::app {
 namespace {
 
-/// What runs jobs: as executor.yaml of the workspace says, else processes of this machine.
-Result<std::unique_ptr<exec::JobExecutor>> make_executor(World& world, const std::filesystem::path& workspace) {
+/// executor.yaml of the workspace; without one: processes of this machine.
+Result<exec::ExecutorChoice> read_executor_choice(const World& world, const std::filesystem::path& workspace) {
   const auto file = workspace / exec::kExecutorFile;
-  exec::ExecutorChoice choice;
-  if (world.files.exists(file)) {
-    PAWL_ASSIGN(std::string text, world.files.read(file, 1u << 20));
-    PAWL_ASSIGN(choice, exec::parse_executor_choice(std::move(text), file.string()));
-  }
-  if (choice.executor == exec::ExecutorKind::kProcess) return std::make_unique<exec::ProcessExecutor>(world.processes, world.files, world.clock, world.self);
-  // Two workspaces on one cluster number their runs alike: the folder tells their jobs apart.
-  PAWL_ASSIGN(exec::SlurmSettings settings, exec::slurm_settings(choice, "pawl-" + sha256_hex(workspace.string()).substr(0, 8), file.string()));
-  return std::make_unique<exec::SlurmExecutor>(world.commands, world.files, world.clock, world.self, std::move(settings));
+  if (!world.files.exists(file)) return exec::ExecutorChoice();
+  PAWL_ASSIGN(std::string text, world.files.read(file, 1u << 20));
+  return exec::parse_executor_choice(std::move(text), file.string());
 }
 
-/// Folders of real engines by their launch scripts; every other image is simulated.
-runner::EngineSource usual_engines(const World& world) {
+Result<std::unique_ptr<exec::JobExecutor>> make_executor(World& world, const exec::ExecutorChoice& choice, const std::filesystem::path& workspace) {
+  const std::string file = (workspace / exec::kExecutorFile).string();
+  // Two workspaces on one cluster or machine number their runs alike: the folder tells their jobs apart.
+  const std::string owner = "pawl-" + sha256_hex(workspace.string()).substr(0, 8);
+  switch (choice.executor) {
+    case exec::ExecutorKind::kProcess:
+      break;
+    case exec::ExecutorKind::kPodman: {
+      PAWL_ASSIGN(exec::PodmanSettings settings, exec::podman_settings(choice, owner, file));
+      return std::make_unique<exec::PodmanExecutor>(world.commands, world.processes, world.files, world.clock, world.self, std::move(settings));
+    }
+    case exec::ExecutorKind::kSlurm: {
+      PAWL_ASSIGN(exec::SlurmSettings settings, exec::slurm_settings(choice, owner, file));
+      return std::make_unique<exec::SlurmExecutor>(world.commands, world.files, world.clock, world.self, std::move(settings));
+    }
+  }
+  return std::make_unique<exec::ProcessExecutor>(world.processes, world.files, world.clock, world.self);
+}
+
+/// Folders and packages of real engines by their launch scripts; every other image is simulated, unless executor.yaml
+/// says that it is to be started by its script too.
+runner::EngineSource usual_engines(const World& world, const exec::ExecutorChoice& choice) {
   auto library = world.assets->read("launch/benchmark_lib.sh");
-  return runner::script_engines(library ? std::move(*library) : std::string(), runner::twin_engines(world.self));
+  const auto images = choice.engines == exec::EngineChoice::kScript ? runner::ImageEngines::kScript : runner::ImageEngines::kOtherwise;
+  return runner::script_engines(library ? std::move(*library) : std::string(), runner::twin_engines(world.self), images);
 }
 
 }  // namespace
@@ -41,7 +57,7 @@ std::vector<store::Schema> all_schemas() { return {forge::forge_schema(), result
 
 Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace workspace_in, std::optional<store::WorkspaceLock> lock_in,
                      std::unique_ptr<store::Database> database_in, forge::LocalForge forge_in, results::ModelNames names_in, playbook::Playbook playbook,
-                     std::unique_ptr<exec::JobExecutor> executor_in, const Parts& parts)
+                     std::unique_ptr<exec::JobExecutor> executor_in, runner::EngineSource engines, const Parts& parts)
     : workspace(std::move(workspace_in)),
       lock(std::move(lock_in)),
       database_holder(std::move(database_in)),
@@ -54,7 +70,8 @@ Workbench::Workbench(World& world, const CommonFlags& flags, store::Workspace wo
       capacity(parts.capacity ? parts.capacity(database) : std::make_unique<io::LocalCapacity>()),
       planner(std::move(playbook)),
       executor(std::move(executor_in)),
-      runner({database, workspace, world.clock, world.files, *executor, parts.engines ? parts.engines(usual_engines(world)) : usual_engines(world), *progress}),
+      runner({database, workspace, world.clock, world.files, *executor, std::move(engines), *progress,
+              [this](const std::string& recipe, RunId run) { return newest_published(recipe, run); }}),
       steward({.database = database,
                .clock = world.clock,
                .assets = *world.assets,
@@ -91,12 +108,15 @@ Result<std::unique_ptr<Workbench>> Workbench::open(World& world, const CommonFla
   PAWL_ASSIGN(const std::string signatures, world.assets->read("playbook/signatures.yaml"));
   PAWL_ASSIGN(const std::string flag_changes, world.assets->read("playbook/flags.yaml"));
   PAWL_ASSIGN(playbook::Playbook playbook, playbook::Playbook::parse(signatures, flag_changes));
-  PAWL_ASSIGN(std::unique_ptr<exec::JobExecutor> executor, make_executor(world, absolute));
+  PAWL_ASSIGN(const exec::ExecutorChoice choice, read_executor_choice(world, absolute));
+  PAWL_ASSIGN(std::unique_ptr<exec::JobExecutor> executor, make_executor(world, choice, absolute));
+  runner::EngineSource engines = usual_engines(world, choice);
   // The forge keeps a pointer to its database, which must already stand at its final address.
   auto holder = std::make_unique<store::Database>(std::move(database));
   PAWL_ASSIGN(forge::LocalForge forge, forge::LocalForge::open(workspace.forge(), *holder, world.clock));
   return std::unique_ptr<Workbench>(new Workbench(world, flags, std::move(workspace), std::move(lock), std::move(holder), std::move(forge), std::move(names),
-                                                  std::move(playbook), std::move(executor), parts));
+                                                  std::move(playbook), std::move(executor),
+                                                  parts.engines ? parts.engines(std::move(engines)) : std::move(engines), parts));
 }
 
 Status Workbench::import_once(const CatalogueFolder& catalogue, const std::string& time) {
@@ -133,6 +153,20 @@ Result<ExitStatus> stop_candidate(World& world, const CommonFlags& flags, std::i
     fmt::print("change request {} is closed; {}\n", request, outcome);
   }
   return ExitStatus::kDone;
+}
+
+Result<std::optional<runner::PublishedRows>> Workbench::newest_published(const std::string& recipe, RunId run) {
+  PAWL_ASSIGN(const std::vector<results::RunRecord> runs, results.runs());
+  for (const results::RunRecord& one : runs) {
+    if (one.recipe != recipe || one.run == run.value) continue;
+    runner::PublishedRows published{.run = one.run, .attempt = one.attempt, .image = one.image, .date = one.date};
+    PAWL_ASSIGN(std::vector<results::StoredRow> rows, results.rows_of(one.run, one.attempt));
+    for (results::StoredRow& row : rows) published.rows.push_back(std::move(row.row));
+    PAWL_ASSIGN(std::vector<results::StoredRow> evals, results.evals_of(one.run, one.attempt));
+    for (results::StoredRow& row : evals) published.evals.push_back(std::move(row.row));
+    return std::optional<runner::PublishedRows>(std::move(published));
+  }
+  return std::optional<runner::PublishedRows>();
 }
 
 Status Workbench::publish(const io::RunStatus& run) {

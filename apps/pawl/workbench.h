@@ -71,9 +71,11 @@ class Workbench {
   Status publish(const io::RunStatus& run);
 
  private:
+  /// What compare-results compares with: the newest published rows of the recipe.
+  Result<std::optional<runner::PublishedRows>> newest_published(const std::string& recipe, RunId run);
   Workbench(World& world, const CommonFlags& flags, store::Workspace workspace, std::optional<store::WorkspaceLock> lock,
             std::unique_ptr<store::Database> database, forge::LocalForge forge, results::ModelNames names, playbook::Playbook playbook,
-            std::unique_ptr<exec::JobExecutor> executor, const Parts& parts);
+            std::unique_ptr<exec::JobExecutor> executor, runner::EngineSource engines, const Parts& parts);
 };
 
 /// Closes a change request as a person does, and sees to it that its candidate stops: the pawl that works in the

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "codec/json.h"
 #include "model/job.h"
 
 namespace pawl::exec {
@@ -45,6 +46,8 @@ class JobExecutor {
   virtual Result<JobState> wait(const JobHandle& handle, Nanos limit, std::stop_token stop) = 0;
   /// Ends the job and everything that it started; returns when it is gone.
   virtual Status cancel(const JobHandle& handle) = 0;
+  /// What it counted for whoever asks later, such as jobs that it had to cancel because they were there twice.
+  [[nodiscard]] virtual codec::Json counts() const { return codec::Json::object(); }
   /// Why a job that ended without a result did so, as far as the executor itself knows (its node failed, its limit of
   /// time). Nothing: the log of the job decides.
   virtual Result<std::optional<model::JobFailure>> failure(const JobHandle& /*handle*/) { return std::optional<model::JobFailure>(); }

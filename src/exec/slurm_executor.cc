@@ -21,13 +21,6 @@ constexpr std::int64_t kClockSlack_s = 300;
 
 std::int64_t seconds(WallTime t) { return std::chrono::duration_cast<Seconds>(t.since_epoch).count(); }
 
-/// In single quotes for sh.
-std::string in_shell_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 /// Whether sbatch's words mean that the controller was not reached, or its answer was lost: the job may be there.
 bool answer_lost(std::string_view err) {
   return std::ranges::any_of(std::array<std::string_view, 6>{"Unable to contact slurm controller", "Socket timed out", "slurm_receive_msg",
@@ -54,15 +47,6 @@ struct SlurmExecutor::Known {
   }
 };
 
-std::string SlurmExecutor::job_name(const std::string& owner, const std::string& key) {
-  std::string name = owner + "-" + key;
-  for (char& c : name) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (!letter && c != '.' && c != '_' && c != '-') c = '_';
-  }
-  return name;
-}
-
 std::int64_t SlurmExecutor::duplicates_cancelled() const {
   const std::lock_guard lock(queue_mutex_);
   return duplicates_;
@@ -72,6 +56,8 @@ std::int64_t SlurmExecutor::looks() const {
   const std::lock_guard lock(queue_mutex_);
   return looks_;
 }
+
+codec::Json SlurmExecutor::counts() const { return {{"duplicates_cancelled", duplicates_cancelled()}, {"looks", looks()}}; }
 
 Result<std::optional<SlurmExecutor::Known>> SlurmExecutor::read(const std::string& key, const fs::path& folder) const {
   const fs::path file = folder / kSlurmFile;
@@ -145,6 +131,27 @@ Result<std::int64_t> SlurmExecutor::look_for(const Known& known) {
   }
 }
 
+/// The lines of the batch script that run the job.
+Result<std::string> SlurmExecutor::job_command(const Known& known, const fs::path& folder) const {
+  if (settings_.container == SlurmContainer::kNone) return in_shell_quotes(self_) + " job spec.json >>job.log 2>&1\n";
+  ContainerJob job{known.name, known.key, {}, {}, folder, self_};
+  PAWL_ASSIGN(job.image, image_of_job(files_, folder, settings_.container_settings));
+  const bool podman = settings_.container == SlurmContainer::kPodman;
+  std::string line;
+  for (const std::string& word : podman ? podman_command(settings_.container_settings, job) : pyxis_command(settings_.container_settings, job)) {
+    line += (line.empty() ? "" : " ") + in_shell_quotes(word);
+  }
+  if (!podman) return line + " >>job.log 2>&1\n";
+  // A node pulls each image once. A container is no child of the script: it is ended by name when the script is.
+  const std::string image = in_shell_quotes(job.image), name = in_shell_quotes(job.name);
+  return fmt::format(
+      "podman image exists {0} || podman pull --quiet {0} >>job.log 2>&1 || exit 125\n"
+      "podman rm --force --time=0 {1} >/dev/null 2>&1\n"
+      "trap 'podman rm --force --time=3 {2} >/dev/null 2>&1; exit 143' TERM INT\n"
+      "{3} >>job.log 2>&1 &\nwait $!\n",
+      image, name, job.name, line);
+}
+
 Result<std::int64_t> SlurmExecutor::run_sbatch(const Known& known, const fs::path& folder) {
   std::vector<std::string> argv{"sbatch",
                                 "--parsable",
@@ -166,10 +173,10 @@ Result<std::int64_t> SlurmExecutor::run_sbatch(const Known& known, const fs::pat
   argv.insert(argv.end(), settings_.options.begin(), settings_.options.end());
   argv.push_back((folder / kSlurmScriptFile).string());
   // A requeued job starts here again: what an earlier start wrote about its end is not this one's.
-  PAWL_TRY(files_.write_atomic(
-      folder / kSlurmScriptFile,
-      fmt::format("#!/bin/sh\n# Job {} of pawl.\nrm -f {} {}\n{} job spec.json >>job.log 2>&1\ncode=$?\necho $code >{}.new && mv {}.new {}\nexit $code\n",
-                  known.key, kSlurmExitFile, kSlurmEndFile, in_shell_quotes(self_), kSlurmExitFile, kSlurmExitFile, kSlurmExitFile)));
+  PAWL_ASSIGN(const std::string command, job_command(known, folder));
+  PAWL_TRY(files_.write_atomic(folder / kSlurmScriptFile,
+                               fmt::format("#!/bin/sh\n# Job {} of pawl.\nrm -f {} {}\n{}code=$?\necho $code >{}.new && mv {}.new {}\nexit $code\n", known.key,
+                                           kSlurmExitFile, kSlurmEndFile, command, kSlurmExitFile, kSlurmExitFile, kSlurmExitFile)));
   const auto output = commands_.run({.argv = std::move(argv), .env = {}, .folder = folder}, settings_.command_limit, {});
   if (!output && output.error().cls != ErrorClass::kUnknownOutcome) return output.error();
   if (output && output->end.ok()) {
@@ -205,7 +212,7 @@ Result<JobHandle> SlurmExecutor::submit(const std::string& key, const fs::path& 
   if (!files_.exists(folder / "spec.json")) return not_found(fmt::format("{} has no spec.json", folder.string()));
   Known known;
   known.key = key;
-  known.name = job_name(settings_.owner, key);
+  known.name = plain_job_name(settings_.owner, key);
   known.submitted_after_s = seconds(clock_.wall());
   PAWL_TRY(write(known, folder));
   PAWL_ASSIGN(known.id, run_sbatch(known, folder));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/container_command.h"
 #include "exec/job_executor.h"
 #include "exec/slurm_records.h"
 #include "io/clock.h"
@@ -19,15 +20,21 @@ inline constexpr std::string_view kSlurmEndFile = "slurm.end.json";  ///< how it
 inline constexpr std::string_view kSlurmExitFile = "slurm.exit";     ///< exit status, written by the batch script itself
 inline constexpr std::string_view kSlurmScriptFile = "slurm.sh";
 
+/// How a job gets into the image of its engine on the node.
+enum class SlurmContainer { kNone, kPodman, kPyxis };
+BOOST_DESCRIBE_ENUM(SlurmContainer, kNone, kPodman, kPyxis)
+
 struct SlurmSettings {
   std::string owner = "pawl";                          ///< stands in every job's name: tells two workspaces on one cluster apart
   std::string partition, account, qos, gres, exclude;  ///< empty: not given to sbatch
   std::int64_t jobs_at_once = 10'000;                  ///< queued or running
   std::int64_t time_limit_minutes = 0;                 ///< 0: that of the partition
   std::vector<std::string> options;                    ///< further options of sbatch, as they are
-  Nanos poll = Seconds{2};                             ///< between two looks at the queue; one look serves all jobs
-  Nanos find_again = Seconds{60};                      ///< how long a submit without an answer is looked for by name before a second one
-  Nanos record_lag = Seconds{600};                     ///< a job that neither queue nor accounting knows counts as lost after this
+  SlurmContainer container = SlurmContainer::kNone;
+  ContainerSettings container_settings;
+  Nanos poll = Seconds{2};          ///< between two looks at the queue; one look serves all jobs
+  Nanos find_again = Seconds{60};   ///< how long a submit without an answer is looked for by name before a second one
+  Nanos record_lag = Seconds{600};  ///< a job that neither queue nor accounting knows counts as lost after this
   Nanos command_limit = Seconds{30};
 };
 
@@ -56,15 +63,13 @@ class SlurmExecutor final : public JobExecutor {
   /// kUnknown when the controller does not answer or does not know the job yet.
   Result<JobState> wait(const JobHandle& handle, Nanos limit, std::stop_token stop) override;
   Status cancel(const JobHandle& handle) override;
+  [[nodiscard]] codec::Json counts() const override;
   Result<std::optional<model::JobFailure>> failure(const JobHandle& handle) override;
 
   /// Jobs of our names that were cancelled because another one of the name is the right one.
   [[nodiscard]] std::int64_t duplicates_cancelled() const;
   /// Runs of squeue so far.
   [[nodiscard]] std::int64_t looks() const;
-
-  /// What a job is called on the cluster: OWNER-KEY, with letters, digits, '.', '_' and '-' only.
-  [[nodiscard]] static std::string job_name(const std::string& owner, const std::string& key);
 
  private:
   struct Known;
@@ -73,6 +78,7 @@ class SlurmExecutor final : public JobExecutor {
   Result<std::vector<SlurmRecord>> queue(bool fresh);
   Result<std::vector<SlurmRecord>> accounting(std::int64_t id);
   Result<std::int64_t> look_for(const Known& known);
+  Result<std::string> job_command(const Known& known, const std::filesystem::path& folder) const;
   Result<std::int64_t> run_sbatch(const Known& known, const std::filesystem::path& folder);
   Result<SlurmVerdict> look(const Known& known, const std::filesystem::path& folder, bool fresh);
   Status scancel(std::int64_t id);

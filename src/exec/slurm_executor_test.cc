@@ -277,7 +277,7 @@ TEST_F(ScriptedSlurmTest, AnIdThatWasGivenAwayIsNotOurs) {
   EXPECT_EQ((**failure).cls, model::FailureClass::kInfrastructure);
 }
 
-TEST_F(ScriptedSlurmTest, NamesHoldOnlyWhatSlurmTakes) { EXPECT_EQ(SlurmExecutor::job_name("my box", "3.1.bench a/b"), "my_box-3.1.bench_a_b"); }
+TEST_F(ScriptedSlurmTest, NamesHoldOnlyWhatSlurmTakes) { EXPECT_EQ(plain_job_name("my box", "3.1.bench a/b"), "my_box-3.1.bench_a_b"); }
 
 }  // namespace
 }  // namespace pawl::exec

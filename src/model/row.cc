@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "codec/describe.h"
+#include "model/image.h"
 #include "model/point.h"
 
 namespace pawl::model {
@@ -12,12 +13,24 @@ namespace {
 
 using codec::Json;
 
+/// What really ran, else what the recipe pins; empty when neither says.
+std::string digest_of(const JobSpec& spec, const JobResult& result) {
+  if (result.image_digest) return *result.image_digest;
+  const auto image = parse_image(spec.row.value("image", std::string()));
+  return image ? image->digest : std::string();
+}
+
 RowOrigin origin_of(const JobSpec& spec, const JobResult& result) {
   RowOrigin origin;
   origin.run = result.run;
   origin.attempt = result.attempt;
   origin.job = result.job;
   origin.node = result.node;
+  origin.digest = digest_of(spec, result);
+  origin.fingerprint = spec.fingerprint;
+  if (!result.engine_version.empty()) origin.engine_version = result.engine_version;
+  origin.engine_args = result.engine_args;
+  origin.engine_config = result.engine_config;
   origin.scale = spec.scale.text();
   origin.simulated = spec.engine.kind == "twin";
   origin.point_key = point_key(spec.row);
@@ -106,6 +119,22 @@ Result<Json> result_row(const JobSpec& spec, const JobResult& result) {
     if (std::string_view(family) == "tpot") {
       // A reciprocal of 0 or of an unknown is no interactivity; the key stays away then.
       for (const auto& [name, value] : statistics) put(row, fmt::format("{}_intvty", name), value > 0 ? 1000 / value : kUnknown);
+    }
+  }
+  if (bench.power) {
+    // Names and decimals of sweep-run-results 6.4; why power does not count never stands in a row.
+    const BenchPower& power = *bench.power;
+    row["power_metric_schema_version"] = 2;
+    row["power_valid"] = power.valid ? 1 : 0;
+    const auto rounded = [](double value, double scale) { return std::round(value * scale) / scale; };
+    if (power.valid) {
+      put(row, "total_gpu_energy_j", rounded(power.total_gpu_energy_j, 1e3));
+      put(row, "avg_total_gpu_power_w", rounded(power.avg_total_gpu_power_w, 1e3));
+      put(row, "avg_power_w", rounded(power.avg_power_w, 1e3));
+      put(row, "joules_per_successful_query", rounded(power.joules_per_successful_query, 1e6));
+      put(row, "joules_per_input_token", rounded(power.joules_per_input_token, 1e6));
+      put(row, "joules_per_output_token", rounded(power.joules_per_output_token, 1e6));
+      put(row, "joules_per_total_token", rounded(power.joules_per_total_token, 1e6));
     }
   }
   RowOrigin origin = origin_of(spec, result);

@@ -14,7 +14,11 @@ namespace pawl::model {
 struct RowOrigin {
   std::int64_t run = 0, attempt = 1;
   std::string job, node, digest;
-  std::string scale;  ///< "1/32"; "1/1" for a full measurement
+  std::optional<std::string> fingerprint;               ///< of the recipe with its launch script (see `JobSpec`)
+  std::optional<std::string> engine_version;            ///< as the engine said
+  std::optional<std::vector<std::string>> engine_args;  ///< command line of the engine
+  std::optional<std::string> engine_config;             ///< its resolved arguments, in its own words
+  std::string scale;                                    ///< "1/32"; "1/1" for a full measurement
   bool simulated = false;
   // Of a benchmark only; absent for evals.
   std::optional<std::string> clock;    ///< "kernel" or "user"
@@ -28,8 +32,8 @@ struct RowOrigin {
   std::string measured_at;  ///< ISO 8601, UTC
 };
 BOOST_DESCRIBE_STRUCT(RowOrigin, (),
-                      (run, attempt, job, node, digest, scale, simulated, clock, verdict, reasons, counts, total_input_tokens, total_output_tokens, duration_s,
-                       seed, point_key, measured_at))
+                      (run, attempt, job, node, digest, fingerprint, engine_version, engine_args, engine_config, scale, simulated, clock, verdict, reasons,
+                       counts, total_input_tokens, total_output_tokens, duration_s, seed, point_key, measured_at))
 
 /// The result row of a benchmark job: names, types and formulas of sweep-run-results 5.2 and 5.3 (latencies in
 /// seconds, throughput in tokens/s/GPU), then the object `pawl`. A value that is not known is absent.

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "codec/json.h"
 #include "http/client.h"
+#include "runner/serving_process.h"
 
 namespace pawl::runner {
 namespace {
@@ -144,6 +145,16 @@ std::vector<std::string> EngineProcess::last_lines() const {
   const auto log = files_.read(log_);
   if (!log) return {"(no log: " + log.error().message + ")"};
   return readable_tail(*log, kEvidenceLines);
+}
+
+std::optional<std::vector<std::string>> EngineProcess::command_line() const {
+  const auto port = parse_int(std::string_view(url_).substr(url_.rfind(':') + 1));
+  return port ? command_of_listener(static_cast<std::uint16_t>(*port)) : std::nullopt;
+}
+
+std::optional<std::string> EngineProcess::config() const {
+  const auto log = files_.read(log_);
+  return log ? resolved_arguments(*log) : std::nullopt;
 }
 
 JobFailure EngineProcess::death(std::string_view when) {

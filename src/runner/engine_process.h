@@ -4,6 +4,7 @@
 #include <expected>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -47,6 +48,9 @@ class EngineProcess {
   [[nodiscard]] std::vector<std::string> last_lines() const;
   /// What GET /version says; empty when it does not say.
   [[nodiscard]] std::string version(std::stop_token stop) const;
+  /// What really serves, and with which arguments: the command line of the process on its port, and what its log says.
+  [[nodiscard]] std::optional<std::vector<std::string>> command_line() const;
+  [[nodiscard]] std::optional<std::string> config() const;
   /// "http://127.0.0.1:PORT"
   [[nodiscard]] const std::string& url() const { return url_; }
   void stop();

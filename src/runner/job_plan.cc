@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "codec/describe.h"
+#include "runner/job_graph.h"
 
 namespace pawl::runner {
 namespace {
@@ -16,13 +19,6 @@ std::string job_name(const char* kind, std::size_t number, const model::Point& p
 }
 
 constexpr const char* kCanary = "canary";
-
-/// "1k1k" for 1024/1024: how families are called; other lengths stand as they are.
-std::string lengths(std::int64_t isl, std::int64_t osl) {
-  const auto one = [](std::int64_t tokens) { return fmt::format("{}k", tokens / 1024); };
-  const bool whole = isl % 1024 == 0 && osl % 1024 == 0;
-  return whole ? one(isl) + one(osl) : fmt::format("{}-{}", isl, osl);
-}
 
 /// The point that goes first: single-node, 1k1k before 8k1k, without an eval, of the smallest concurrency; the first
 /// of those. Nothing: there is none, and the sweep goes without (sweep-run-results 1.6).
@@ -43,12 +39,11 @@ Result<std::optional<std::size_t>> choose_canary(const std::vector<codec::Json>&
 
 }  // namespace
 
-std::string family_of(const model::JobSpec& spec) {
-  if (spec.job.starts_with(kCanary)) return kCanary;
-  const bool multinode = spec.row.contains("prefill");
-  if (spec.kind == model::JobKind::kEval) return multinode ? "multi-node eval" : "eval";
-  const auto length = [&](const char* key) { return spec.row.contains(key) && spec.row[key].is_number_integer() ? spec.row[key].get<std::int64_t>() : 0; };
-  return (multinode ? "multi-node " : "single-node ") + lengths(length("isl"), length("osl"));
+std::string job_fingerprint(const codec::Json& row, const io::SweepRequest& request) {
+  const codec::Json all{{"row", model::recipe_fingerprint(row)},
+                        {"launch_script", request.launch_script ? request.launch_script->text : std::string()},
+                        {"package", request.package ? codec::to_json(*request.package) : codec::Json()}};
+  return sha256_hex(codec::write_json(all, codec::JsonForm::kCompactUtf8));
 }
 
 EngineSource twin_engines(std::string self) {
@@ -93,7 +88,12 @@ Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, R
     job.kind = kind;
     job.row = row;
     job.scale = request.scale;
+    job.fingerprint = job_fingerprint(row, request);
     PAWL_ASSIGN(job.engine, engines(p, request));
+    if (const auto file = job.engine.env.find("RESULT_FILENAME"); file != job.engine.env.end()) {
+      file->second = result_filename(row);
+      job.engine.env["RECIPE_FINGERPRINT"] = model::recipe_fingerprint(row);
+    }
     if (kind == model::JobKind::kBenchmark) {
       if (!p.isl || !p.osl) return bad_input(fmt::format("the point {} has no fixed lengths; this runner measures fixed-seq-len only", p.label()));
       job.job = job_name(name, number, p);

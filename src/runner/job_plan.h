@@ -27,8 +27,8 @@ inline constexpr double kRangeRatio = 0.8;
 /// are filled in. Names are unique: "bench-01-tp4-ep1-c4", "eval-02-tp2-ep1-c128".
 [[nodiscard]] Result<std::vector<model::JobSpec>> plan_jobs(const io::SweepRequest& request, RunId run, std::int64_t attempt, const EngineSource& engines);
 
-/// Which family of the job graph a job belongs to: "canary", "single-node 1k1k", "multi-node 8k1k", "eval", … A failure
-/// stops the rest of its own family only (sweep-run-results 1.7).
-[[nodiscard]] std::string family_of(const model::JobSpec& spec);
+/// `JobSpec::fingerprint` of a matrix row under a request: changes with the launch script too, unlike the fingerprint of
+/// the row alone.
+[[nodiscard]] std::string job_fingerprint(const codec::Json& row, const io::SweepRequest& request);
 
 }  // namespace pawl::runner

@@ -13,12 +13,15 @@
 #include <tuple>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "codec/describe.h"
 #include "codec/json.h"
 #include "evals/evaluation.h"
 #include "evals/task.h"
 #include "loadgen/load.h"
 #include "runner/engine_process.h"
+#include "runner/job_power.h"
+#include "runner/package_environment.h"
 
 namespace pawl::runner {
 namespace {
@@ -111,12 +114,16 @@ std::string counted(const std::map<std::string, std::int64_t>& counts) {
 
 /// The measurement itself, into `result`; a failure otherwise.
 JobOutcome<void> measure(const JobSpec& spec, const std::optional<evals::Task>& task, EngineProcess& engine, const JobWorld& world, MonoTime deadline,
-                         JobResult& result, io::Progress& progress, std::stop_token stop) {
+                         const fs::path& folder, JobResult& result, io::Progress& progress, std::stop_token stop) {
+  const auto power = spec.kind == model::JobKind::kBenchmark ? JobPower::open(spec, world.clock, world.files, world.processes) : nullptr;
   Watch watch(engine, world.clock, deadline, stop);
   std::optional<Error> error;
   if (spec.kind == model::JobKind::kBenchmark) {
-    auto bench = loadgen::run_load(load_request(spec, engine.url()), progress, watch.token());
+    loadgen::LoadRequest request = load_request(spec, engine.url());
+    request.observer = power.get();
+    auto bench = loadgen::run_load(request, progress, watch.token());
     if (bench) {
+      if (power) power->finish(*bench, folder);
       result.bench = std::move(*bench);
     } else {
       error = std::move(bench).error();
@@ -173,14 +180,23 @@ JobOutcome<void> run(const JobSpec& spec, const fs::path& folder, const JobWorld
     }
     task = std::move(*loaded);
   }
+  model::EngineSpec to_start = spec.engine;
+  if (spec.engine.package) {
+    auto environment = prepare_package(*spec.engine.package, environment_cache(), world.files, world.commands, progress, stop);
+    if (!environment) return std::unexpected(std::move(environment).error());
+    for (auto& [name, value] : to_start.env) value = replace_all(value, "{environment}", environment->folder.string());
+    result.image_digest = environment->digest;
+  }
   progress.report({"engine", fmt::format("starting {}", spec.engine.argv.front())});
-  auto engine = EngineProcess::launch(spec.engine, folder, world.clock, world.files, world.processes);
+  auto engine = EngineProcess::launch(to_start, folder, world.clock, world.files, world.processes);
   if (!engine) return std::unexpected(std::move(engine).error());
   const MonoTime started = world.clock.now();
   if (auto ready = (*engine)->wait_ready(deadline - started, stop); !ready) return ready;
   progress.report({"engine", fmt::format("ready after {:.1f} s", seconds_of(world.clock.now() - started))});
   result.engine_version = (*engine)->version(stop);
-  auto measured = measure(spec, task, **engine, world, deadline, result, progress, stop);
+  result.engine_args = (*engine)->command_line();
+  result.engine_config = (*engine)->config();
+  auto measured = measure(spec, task, **engine, world, deadline, folder, result, progress, stop);
   (*engine)->stop();
   return measured;
 }
@@ -252,6 +268,7 @@ Result<JobResult> run_job(const JobSpec& spec, const fs::path& folder_given, con
   result.job = spec.job;
   result.kind = spec.kind;
   result.node = node_name();
+  if (const char* digest = std::getenv("PAWL_IMAGE_DIGEST"); digest != nullptr && *digest != '\0') result.image_digest = digest;
   result.spec_sha256 = sha256_hex(spec_text);
   result.started = iso_utc(world.clock.wall());
   auto outcome = run(spec, folder, world, result, progress, stop);

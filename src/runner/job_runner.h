@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "io/assets.h"
 #include "io/clock.h"
+#include "io/commands.h"
 #include "io/files.h"
 #include "io/processes.h"
 #include "io/progress.h"
@@ -22,6 +23,7 @@ struct JobWorld {
   io::Files& files;
   io::Processes& processes;
   const io::Assets& assets;
+  io::Commands& commands;
 };
 
 /// What is wrong with a spec that could be read; the error names the field.

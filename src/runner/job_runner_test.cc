@@ -13,6 +13,7 @@
 #include "codec/json.h"
 #include "posix/embedded_assets.h"
 #include "posix/real_clock.h"
+#include "posix/real_commands.h"
 #include "posix/real_files.h"
 #include "posix/real_processes.h"
 #include "runner/engine_process.h"
@@ -45,12 +46,13 @@ class JobRunnerTest : public testing::Test {
   Result<model::JobResult> run(const model::JobSpec& spec, std::stop_token stop = {}) {
     EXPECT_TRUE(files_.write_atomic(folder_ / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
     io::NoProgress progress;
-    return run_job(spec, folder_, {clock_, files_, processes_, assets_}, progress, std::move(stop));
+    return run_job(spec, folder_, {clock_, files_, processes_, assets_, commands_}, progress, std::move(stop));
   }
 
   posix::RealClock clock_;
   posix::RealFiles files_;
   posix::RealProcesses processes_;
+  posix::RealCommands commands_;
   posix::EmbeddedAssets assets_;
   std::filesystem::path folder_;
 };

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <deque>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "codec/describe.h"
 #include "loadgen/load.h"
-#include "model/row.h"
+#include "runner/job_graph.h"
 
 namespace pawl::runner {
 namespace {
@@ -23,12 +25,17 @@ using model::JobSpec;
 constexpr Nanos kLookInterval = Millis{100};
 constexpr Nanos kLookElsewhere = Seconds{1};  // at hundreds of jobs of a cluster: each look reads a file a job
 constexpr const char* kCanaryFamily = "canary";
+constexpr const char* kInsertStep =
+    "INSERT INTO runner_step (run, attempt, position, name, state, note, started, ended) VALUES (?1, ?2, ?3, ?4, 'queued', '', '', '')";
 constexpr int kRetriesMax = 2;  // of infrastructure, uncharged (upgrade-loop 11)
 constexpr const char* kRunColumns =
     "SELECT r.id, r.attempt, r.marker, r.request, r.state, r.started, r.ended, r.failure,"
-    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt),"
-    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state IN ('succeeded', 'failed', 'cancelled')),"
-    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state = 'failed') FROM runner_run r ";
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt) + (SELECT count(*) FROM runner_step s WHERE s.run = r.id AND s.attempt "
+    "= r.attempt),"
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state NOT IN ('queued', 'running'))"
+    " + (SELECT count(*) FROM runner_step s WHERE s.run = r.id AND s.attempt = r.attempt AND s.state NOT IN ('queued', 'running')),"
+    " (SELECT count(*) FROM runner_job j WHERE j.run = r.id AND j.attempt = r.attempt AND j.state = 'failed')"
+    " + (SELECT count(*) FROM runner_step s WHERE s.run = r.id AND s.attempt = r.attempt AND s.state = 'failed') FROM runner_run r ";
 
 Result<RunStatus> status_of(const store::Row& row) {
   RunStatus s;
@@ -54,25 +61,16 @@ Result<RunStatus> status_of(const store::Row& row) {
 
 std::string key_of(const JobSpec& spec) { return fmt::format("{}.{}.{}", spec.run, spec.attempt, spec.job); }
 
+std::int64_t now_ms(const io::Clock& clock) { return std::chrono::duration_cast<Millis>(clock.wall().since_epoch).count(); }
+
+/// Of "2026-11-30T16:03:07Z"; 0 for anything else.
+std::int64_t ms_of_iso(const std::string& text) {
+  std::tm tm{};
+  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &tm) == nullptr) return 0;
+  return static_cast<std::int64_t>(::timegm(&tm)) * 1000;
+}
+
 std::string compact(const Json& json) { return codec::write_json(json, codec::JsonForm::kCompactUtf8); }
-
-std::string label_of(const JobSpec& spec) {
-  const auto p = model::point_of_row(spec.row);
-  return (spec.kind == JobKind::kEval ? "eval " + (spec.eval ? spec.eval->task : "") + " · " : std::string()) + (p ? p->label() : spec.job);
-}
-
-/// Lines of an engine log that a sound run does not have.
-std::int64_t log_complaints(std::string_view log) {
-  std::int64_t count = 0;
-  bool ready = false;
-  for (const std::string_view line : split(log, '\n')) {
-    if (line.find("fired up and ready") != std::string_view::npos) ready = true;
-    const bool traceback = line.find("Traceback (most recent call last)") != std::string_view::npos;
-    const bool server_error = ready && line.find("HTTP/1.1\" 5") != std::string_view::npos;
-    count += traceback || server_error ? 1 : 0;
-  }
-  return count;
-}
 
 /// Whether nothing but this client's own lateness makes the numbers INVALID.
 bool client_was_late(const JobResult& result) {
@@ -83,11 +81,17 @@ bool client_was_late(const JobResult& result) {
 }  // namespace
 
 store::Schema runner_schema() {
-  return {"runner",
-          {"CREATE TABLE runner_run (id INTEGER PRIMARY KEY AUTOINCREMENT, marker TEXT NOT NULL UNIQUE, request TEXT NOT NULL, attempt INTEGER NOT NULL,"
-           " state TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, cancel INTEGER NOT NULL, failure TEXT) STRICT;"
-           "CREATE TABLE runner_job (run INTEGER NOT NULL REFERENCES runner_run (id), attempt INTEGER NOT NULL, position INTEGER NOT NULL, job TEXT NOT NULL,"
-           " spec TEXT NOT NULL, state TEXT NOT NULL, failure TEXT, PRIMARY KEY (run, attempt, job)) STRICT"}};
+  return {
+      "runner",
+      {"CREATE TABLE runner_run (id INTEGER PRIMARY KEY AUTOINCREMENT, marker TEXT NOT NULL UNIQUE, request TEXT NOT NULL, attempt INTEGER NOT NULL,"
+       " state TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, cancel INTEGER NOT NULL, failure TEXT) STRICT;"
+       "CREATE TABLE runner_job (run INTEGER NOT NULL REFERENCES runner_run (id), attempt INTEGER NOT NULL, position INTEGER NOT NULL, job TEXT NOT NULL,"
+       " spec TEXT NOT NULL, state TEXT NOT NULL, failure TEXT, PRIMARY KEY (run, attempt, job)) STRICT",
+       "CREATE TABLE runner_step (run INTEGER NOT NULL REFERENCES runner_run (id), attempt INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL,"
+       " state TEXT NOT NULL, note TEXT NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL, PRIMARY KEY (run, attempt, name)) STRICT;"
+       "CREATE TABLE runner_try (run INTEGER NOT NULL REFERENCES runner_run (id), attempt INTEGER NOT NULL, job TEXT NOT NULL, number INTEGER NOT NULL,"
+       " gpus INTEGER NOT NULL, started_ms INTEGER NOT NULL, ended_ms INTEGER NOT NULL, outcome TEXT NOT NULL, failure_class TEXT NOT NULL, node TEXT NOT NULL,"
+       " native TEXT NOT NULL, PRIMARY KEY (run, attempt, job, number)) STRICT"}};
 }
 
 Result<RunId> LocalSweepRunner::dispatch(const io::SweepRequest& request) {
@@ -106,6 +110,9 @@ Result<RunId> LocalSweepRunner::dispatch(const io::SweepRequest& request) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       PAWL_TRY(db.execute("INSERT INTO runner_job (run, attempt, position, job, spec, state) VALUES (?1, 1, ?2, ?3, ?4, 'queued')",
                           {run.value, static_cast<std::int64_t>(i), jobs[i].job, compact(codec::to_json(jobs[i]))}));
+    }
+    for (std::size_t i = 0; i < graph_steps().size(); ++i) {
+      PAWL_TRY(db.execute(kInsertStep, {run.value, 1, static_cast<std::int64_t>(i), graph_steps()[i].name}));
     }
     return {};
   }));
@@ -171,6 +178,9 @@ Result<RunStatus> LocalSweepRunner::rerun(RunId id, std::int64_t expected_attemp
           db.execute("INSERT INTO runner_job (run, attempt, position, job, spec, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                      {id.value, expected_attempt + 1, static_cast<std::int64_t>(i), spec.job, compact(codec::to_json(spec)), again ? "queued" : "succeeded"}));
     }
+    for (std::size_t i = 0; i < graph_steps().size(); ++i) {
+      PAWL_TRY(db.execute(kInsertStep, {id.value, expected_attempt + 1, static_cast<std::int64_t>(i), graph_steps()[i].name}));
+    }
     return db.execute("UPDATE runner_run SET attempt = ?2, state = 'queued', ended = '', cancel = 0, failure = NULL WHERE id = ?1",
                       {id.value, expected_attempt + 1});
   }));
@@ -189,24 +199,89 @@ Result<io::SweepRequest> LocalSweepRunner::request_of(RunId run) {
 
 Result<std::vector<LocalSweepRunner::Job>> LocalSweepRunner::jobs_of(RunId run, std::int64_t attempt) {
   std::vector<Job> jobs;
-  PAWL_TRY(world_.database.query("SELECT spec, state FROM runner_job WHERE run = ?1 AND attempt = ?2 ORDER BY position", {run.value, attempt},
-                                 [&](const store::Row& row) -> Status {
+  PAWL_TRY(world_.database.query("SELECT spec, state, coalesce(failure, '') FROM runner_job WHERE run = ?1 AND attempt = ?2 ORDER BY position",
+                                 {run.value, attempt}, [&](const store::Row& row) -> Status {
                                    PAWL_ASSIGN(const Json json, codec::parse_json(row.text(0), "runner_job.spec"));
                                    PAWL_ASSIGN(JobSpec spec, codec::from_json<JobSpec>(json, "spec"));
-                                   jobs.push_back({std::move(spec), row.text(1)});
+                                   jobs.push_back({std::move(spec), row.text(1), row.text(2)});
                                    return {};
                                  }));
   return jobs;
 }
 
+Result<std::map<std::string, std::vector<Try>>> LocalSweepRunner::tries_of(RunId run, std::int64_t attempt) {
+  std::map<std::string, std::vector<Try>> tries;
+  PAWL_TRY(world_.database.query(
+      "SELECT job, number, gpus, started_ms, ended_ms, outcome, failure_class, node, native FROM runner_try WHERE run = ?1 AND attempt = ?2"
+      " ORDER BY job, number",
+      {run.value, attempt}, [&](const store::Row& row) {
+        tries[row.text(0)].push_back({.number = row.whole(1),
+                                      .gpus = row.whole(2),
+                                      .started_ms = row.whole(3),
+                                      .ended_ms = row.whole(4),
+                                      .outcome = row.text(5),
+                                      .failure_class = row.text(6),
+                                      .node = row.text(7),
+                                      .native = row.text(8)});
+        return Status();
+      }));
+  return tries;
+}
+
+Result<std::vector<StepState>> LocalSweepRunner::steps_of(RunId run, std::int64_t attempt) {
+  std::vector<StepState> steps;
+  PAWL_TRY(world_.database.query("SELECT name, state, note, started, ended FROM runner_step WHERE run = ?1 AND attempt = ?2 ORDER BY position",
+                                 {run.value, attempt}, [&](const store::Row& row) {
+                                   steps.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.text(4)});
+                                   return Status();
+                                 }));
+  return steps;
+}
+
 Result<std::vector<JobState>> LocalSweepRunner::jobs(RunId id) {
   PAWL_ASSIGN(const RunStatus run, status(id));
   PAWL_ASSIGN(const std::vector<Job> all, jobs_of(id, run.attempt));
+  PAWL_ASSIGN(const std::vector<StepState> steps, steps_of(id, run.attempt));
+  PAWL_ASSIGN(auto tries, tries_of(id, run.attempt));
   std::vector<JobState> states;
+  const auto add_step = [&](const GraphStep& step) {
+    const auto found = std::ranges::find(steps, step.name, &StepState::name);
+    if (found == steps.end()) return;  // a run of an earlier pawl has none
+    states.push_back({step.name, codec::enum_text(step.kind), "", found->state, "", step.name, 0, found->note});
+  };
+  add_step(graph_steps().front());
   for (const Job& job : all) {
-    states.push_back({job.spec.job, family_of(job.spec), job.state, world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job).string()});
+    JobState state{job.spec.job,
+                   codec::enum_text(kind_of(job.spec)),
+                   family_of(job.spec),
+                   job.state,
+                   world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job).string(),
+                   display_name(job.spec),
+                   0,
+                   ""};
+    if (job.spec.attempt == run.attempt) {
+      for (const Try& one : tries[job.spec.job]) state.gpu_hours += one.gpu_hours();
+    }
+    if (!job.failure.empty()) {
+      PAWL_ASSIGN(const Json failure, codec::parse_json(job.failure, "runner_job.failure"));
+      state.note = failure.value("message", std::string());
+    }
+    states.push_back(std::move(state));
   }
+  for (std::size_t i = 1; i < graph_steps().size(); ++i) add_step(graph_steps()[i]);
   return states;
+}
+
+Result<std::vector<AttemptHours>> LocalSweepRunner::gpu_hours(RunId run) {
+  std::vector<AttemptHours> hours;
+  PAWL_TRY(world_.database.query(
+      "SELECT attempt, sum(CASE WHEN started_ms > 0 AND ended_ms > started_ms THEN gpus * (ended_ms - started_ms) ELSE 0 END) / 3.6e6, count(*)"
+      " FROM runner_try WHERE run = ?1 GROUP BY attempt ORDER BY attempt",
+      {run.value}, [&](const store::Row& row) {
+        hours.push_back({row.whole(0), row.number(1), row.whole(2)});
+        return Status();
+      }));
+  return hours;
 }
 
 Result<bool> LocalSweepRunner::cancel_requested(RunId run) {
@@ -228,6 +303,24 @@ Status LocalSweepRunner::set_job(const JobSpec& spec, const std::string& state, 
                                  {spec.run, spec.attempt, spec.job, state, failure.empty() ? store::Value() : store::Value(failure)});
 }
 
+Status LocalSweepRunner::begin_try(const Active& active) {
+  const JobSpec& spec = active.job->spec;
+  const auto point = model::point_of_row(spec.row);
+  return world_.database.execute(
+      "INSERT INTO runner_try (run, attempt, job, number, gpus, started_ms, ended_ms, outcome, failure_class, node, native)"
+      " SELECT ?1, ?2, ?3, coalesce(max(number), 0) + 1, ?4, ?5, 0, '', '', '', ?6 FROM runner_try WHERE run = ?1 AND attempt = ?2 AND job = ?3",
+      {spec.run, spec.attempt, spec.job, point ? point->gpus() : 0, world_.executor.elsewhere() ? 0 : now_ms(world_.clock), active.handle.native});
+}
+
+Status LocalSweepRunner::end_try(const Active& active, const std::string& outcome, const std::string& failure_class, const std::string& node) {
+  const JobSpec& spec = active.job->spec;
+  // An end that was seen without a run in between was shorter than two looks.
+  return world_.database.execute(
+      "UPDATE runner_try SET ended_ms = ?4, started_ms = CASE started_ms WHEN 0 THEN ?5 ELSE started_ms END, outcome = ?6, failure_class = ?7, node = ?8"
+      " WHERE run = ?1 AND attempt = ?2 AND job = ?3 AND ended_ms = 0",
+      {spec.run, spec.attempt, spec.job, now_ms(world_.clock), active.own_start_ms, outcome, failure_class, node});
+}
+
 Result<std::optional<LocalSweepRunner::JobEnd>> LocalSweepRunner::look_at(const RunStatus& run, Active& active, Nanos limit, std::stop_token stop) {
   using End = std::optional<JobEnd>;
   const auto left_result = [&] { return world_.files.exists(active.folder / "result.json"); };
@@ -242,6 +335,11 @@ Result<std::optional<LocalSweepRunner::JobEnd>> LocalSweepRunner::look_at(const 
   const MonoTime now = world_.clock.now();
   if (!active.deadline && state && *state == exec::JobState::kRunning) {
     active.deadline = now + std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(active.job->spec.timeout_s + 30));
+    if (world_.executor.elsewhere()) {
+      const JobSpec& spec = active.job->spec;
+      PAWL_TRY(world_.database.execute("UPDATE runner_try SET started_ms = ?4 WHERE run = ?1 AND attempt = ?2 AND job = ?3 AND ended_ms = 0 AND started_ms = 0",
+                                       {spec.run, spec.attempt, spec.job, now_ms(world_.clock)}));
+    }
   }
   PAWL_ASSIGN(const bool cancelled, cancel_requested(run.id));
   if (!cancelled && (!active.deadline || now <= *active.deadline)) return End();
@@ -263,7 +361,17 @@ model::JobFailure LocalSweepRunner::no_result(const Active& active) const {
 Status LocalSweepRunner::submit(Active& active) {
   PAWL_ASSIGN(active.handle, world_.executor.submit(key_of(active.job->spec), active.folder));
   active.deadline.reset();
-  return {};
+  // What was taken up has its entry already, unless its pawl died right before it.
+  if (active.taken_up) {
+    bool open = false;
+    PAWL_TRY(world_.database.query("SELECT 1 FROM runner_try WHERE run = ?1 AND attempt = ?2 AND job = ?3 AND ended_ms = 0",
+                                   {active.job->spec.run, active.job->spec.attempt, active.job->spec.job}, [&](const store::Row&) {
+                                     open = true;
+                                     return Status();
+                                   }));
+    if (open) return {};
+  }
+  return begin_try(active);
 }
 
 Result<LocalSweepRunner::Active> LocalSweepRunner::start_job(const Job& job) {
@@ -287,10 +395,14 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
     return State();
   };
   if (end == JobEnd::kStopped) {
-    if (!world_.executor.elsewhere()) PAWL_TRY(set_job(spec, "queued", {}));
+    if (!world_.executor.elsewhere()) {
+      PAWL_TRY(end_try(active, "stopped", {}, {}));
+      PAWL_TRY(set_job(spec, "queued", {}));
+    }
     return State("queued");
   }
   if (end == JobEnd::kCancelled) {
+    PAWL_TRY(end_try(active, "cancelled", {}, {}));
     PAWL_TRY(set_job(spec, "cancelled", {}));
     return State("cancelled");
   }
@@ -299,19 +411,23 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
     if (active.taken_up) {
       // It died together with the pawl that started it: that says nothing about the engine, so it runs once more.
       active.taken_up = false;
+      PAWL_TRY(end_try(active, "retried", codec::enum_text(failure.cls), {}));
       return again();
     }
     if (failure.cls == model::FailureClass::kInfrastructure && active.retries < kRetriesMax && !stop.stop_requested()) {
       ++active.retries;
       world_.progress.report({"retry", fmt::format("{}: {}; running it again ({}/{})", label_of(spec), failure.message, active.retries, kRetriesMax)});
+      PAWL_TRY(end_try(active, "retried", codec::enum_text(failure.cls), {}));
       return again();
     }
+    PAWL_TRY(end_try(active, "failed", codec::enum_text(failure.cls), {}));
     PAWL_TRY(set_job(spec, "failed", compact(codec::to_json(failure))));
     return State("failed");
   }
   PAWL_ASSIGN(const std::string text, world_.files.read(active.folder / "result.json"));
   PAWL_ASSIGN(const Json json, codec::parse_json(text, (active.folder / "result.json").string()));
   PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
+  active.own_start_ms = ms_of_iso(result.started);
   if (client_was_late(result) && active.retries < kRetriesMax && !stop.stop_requested()) {
     // The machine of the client was too busy to measure: infrastructure, retried without charge. What it measured stays.
     ++active.retries;
@@ -319,8 +435,10 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
         {"retry", fmt::format("{}: this client was late, so its numbers are INVALID; measuring again ({}/{})", label_of(spec), active.retries, kRetriesMax)});
     PAWL_TRY(world_.files.write_atomic(active.folder / fmt::format("result.invalid-{}.json", active.retries), text));
     PAWL_TRY(world_.files.remove_tree(active.folder / "result.json"));
+    PAWL_TRY(end_try(active, "retried", codec::enum_text(model::FailureClass::kInfrastructure), result.node));
     return again();
   }
+  PAWL_TRY(end_try(active, result.ok() ? "succeeded" : "failed", result.failure ? codec::enum_text(result.failure->cls) : std::string(), result.node));
   PAWL_TRY(set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string()));
   return State(result.ok() ? "succeeded" : "failed");
 }
@@ -333,6 +451,7 @@ Result<std::int64_t> LocalSweepRunner::cancel_failed(std::vector<Active>& active
       continue;
     }
     PAWL_TRY(world_.executor.cancel(it->handle));
+    PAWL_TRY(end_try(*it, "cancelled", {}, {}));
     PAWL_TRY(set_job(it->job->spec, "cancelled", {}));
     it = active.erase(it);
     ++count;
@@ -374,7 +493,7 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
       if (!give_up && canary_open && job.state == "queued" && family_of(job.spec) != kCanaryFamily) break;
       waiting.pop_front();
       if (give_up && job.state != "running") {
-        PAWL_TRY(set_job(job.spec, "cancelled", {}));
+        PAWL_TRY(set_job(job.spec, failed_families.contains(kCanaryFamily) && !cancelled ? "skipped" : "cancelled", {}));
         ++done;
         continue;
       }
@@ -418,6 +537,10 @@ Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
   PAWL_ASSIGN(const io::SweepRequest request, request_of(id));
   PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = 'running', started = CASE started WHEN '' THEN ?2 ELSE started END WHERE id = ?1",
                                    {id.value, iso_utc(world_.clock.wall())}));
+  PAWL_TRY(run_step(run, kSetupStep, [&]() -> Result<std::string> {
+    PAWL_TRY(write_manifest(run));
+    return fmt::format("{} points, {} evals", request.points.size(), request.evals.size());
+  }));
   PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(id, run.attempt));
   const auto failed = run_jobs(run, request, jobs, stop);
   if (!failed) {
@@ -430,63 +553,145 @@ Result<RunStatus> LocalSweepRunner::wait(RunId id, std::stop_token stop) {
   return finish(run, cancelled ? RunState::kCancelled : *failed ? RunState::kFailure : RunState::kSuccess);
 }
 
-Result<RunStatus> LocalSweepRunner::finish(const RunStatus& run, RunState state) {
-  PAWL_TRY(collect(run, state));
+Status LocalSweepRunner::run_step(const RunStatus& run, const std::string& name, const std::function<Result<std::string>()>& work) {
+  store::Database& db = world_.database;
+  PAWL_TRY(db.execute("UPDATE runner_step SET state = 'running', started = ?4 WHERE run = ?1 AND attempt = ?2 AND name = ?3",
+                      {run.id.value, run.attempt, name, iso_utc(world_.clock.wall())}));
+  const auto note = work();
+  if (!note && note.error().cls == ErrorClass::kCancelled) return note.error();
+  return db.execute("UPDATE runner_step SET state = ?4, note = ?5, ended = ?6 WHERE run = ?1 AND attempt = ?2 AND name = ?3",
+                    {run.id.value, run.attempt, name, note ? "succeeded" : "failed", note ? *note : note.error().message, iso_utc(world_.clock.wall())});
+}
+
+Status LocalSweepRunner::skip_step(const RunStatus& run, const std::string& name, const std::string& why) {
+  return world_.database.execute("UPDATE runner_step SET state = 'skipped', note = ?4 WHERE run = ?1 AND attempt = ?2 AND name = ?3",
+                                 {run.id.value, run.attempt, name, why});
+}
+
+Result<RunPicture> LocalSweepRunner::picture_of(const RunStatus& run) {
+  RunPicture picture;
+  picture.run = run;
+  PAWL_ASSIGN(picture.request, request_of(run.id));
+  PAWL_ASSIGN(std::vector<Job> jobs, jobs_of(run.id, run.attempt));
+  std::map<std::int64_t, std::map<std::string, std::vector<Try>>> tries;
+  for (Job& job : jobs) {
+    const std::int64_t attempt = job.spec.attempt;
+    if (!tries.contains(attempt)) {
+      PAWL_ASSIGN(tries[attempt], tries_of(run.id, attempt));
+    }
+    const auto folder = world_.workspace.job_folder(job.spec.run, attempt, job.spec.job);
+    std::vector<Try> own = std::move(tries[attempt][job.spec.job]);
+    picture.jobs.push_back({std::move(job.spec), std::move(job.state), folder, std::move(own)});
+  }
+  PAWL_ASSIGN(picture.steps, steps_of(run.id, run.attempt));
+  picture.executor = world_.executor.counts();
+  picture.executor["name"] = world_.executor.name();
+  return picture;
+}
+
+Status LocalSweepRunner::write_artifact(const RunStatus& run, const std::string& path, std::string_view bytes) {
+  return world_.files.write_atomic(world_.workspace.run_folder(run.id.value, run.attempt) / path, bytes);
+}
+
+/// The manifest under both names. Its list of artifacts holds what stands there now.
+Status LocalSweepRunner::write_manifest(const RunStatus& run) {
+  PAWL_ASSIGN(RunPicture picture, picture_of(run));
+  const auto folder = world_.workspace.run_folder(run.id.value, run.attempt);
+  for (const char* path : kRunArtifacts) {
+    if (const auto bytes = world_.files.read(folder / path)) picture.artifacts[path] = sha256_hex(*bytes);
+  }
+  const std::string bot = codec::write_json_pretty(bot_manifest(picture));
+  PAWL_TRY(write_artifact(run, kBotManifestFile, bot));
+  picture.artifacts[kBotManifestFile] = sha256_hex(bot);
+  return write_artifact(run, kManifestFile, codec::write_json_pretty(sweep_manifest(world_.files, picture)));
+}
+
+Status LocalSweepRunner::conclude(const RunStatus& run) {
+  PAWL_ASSIGN(const RunPicture picture, picture_of(run));
+  const bool canary_failed = std::ranges::any_of(
+      picture.jobs, [](const MeasuredJob& job) { return family_of(job.spec) == kCanaryFamily && job.state != "succeeded" && job.state != "cancelled"; });
+  const auto has = [&](JobKind kind) { return std::ranges::any_of(picture.jobs, [&](const MeasuredJob& job) { return job.spec.kind == kind; }); };
+  Json rows = Json::array(), evals = Json::array(), comparison;
+  bool collected = false;
+
+  const auto collect = [&](const char* name, JobKind kind, const char* file, Json& into, bool& done) -> Status {
+    if (canary_failed) return skip_step(run, name, "the canary failed");
+    if (!has(kind)) return skip_step(run, name, "there is nothing of this kind");
+    return run_step(run, name, [&]() -> Result<std::string> {
+      PAWL_ASSIGN(into, collect_rows(world_.files, picture.jobs, kind));
+      PAWL_TRY(write_artifact(run, file, codec::write_json_pretty(into)));
+      done = true;
+      const auto expected = std::ranges::count_if(picture.jobs, [&](const MeasuredJob& job) { return job.spec.kind == kind; });
+      return fmt::format("{} of {} rows", into.size(), expected);
+    });
+  };
+  bool evals_done = false;
+  PAWL_TRY(collect(kCollectResults, JobKind::kBenchmark, kResultsFile, rows, collected));
+  PAWL_TRY(collect(kCollectEvals, JobKind::kEval, kEvalsFile, evals, evals_done));
+
+  if (!collected) {
+    PAWL_TRY(skip_step(run, kCompareResults, "nothing was collected"));
+    PAWL_TRY(skip_step(run, kSuccessRate, "nothing was collected"));
+  } else {
+    PAWL_TRY(run_step(run, kCompareResults, [&]() -> Result<std::string> {
+      std::optional<PublishedRows> before;
+      if (world_.published) {
+        PAWL_ASSIGN(before, world_.published(picture.request.recipe, run.id));
+      }
+      const std::vector<Json> row_list(rows.begin(), rows.end()), eval_list(evals.begin(), evals.end());
+      PAWL_ASSIGN(Json document, comparison_document(run, row_list, eval_list, before));
+      PAWL_TRY(write_artifact(run, kComparisonFile, codec::write_json_pretty(document)));
+      comparison = std::move(document);
+      return before ? fmt::format("with run {}: {}", before->run, comparison.value("verdict", "")) : std::string("nothing published to compare with");
+    }));
+    PAWL_TRY(run_step(run, kSuccessRate, [&]() -> Result<std::string> {
+      std::vector<MeasuredJob> ran;
+      for (std::int64_t attempt = 1; attempt <= run.attempt; ++attempt) {
+        PAWL_ASSIGN(std::vector<Job> jobs, jobs_of(run.id, attempt));
+        for (Job& job : jobs) {
+          if (job.spec.attempt == attempt) ran.push_back({std::move(job.spec), std::move(job.state), {}, {}});
+        }
+      }
+      PAWL_TRY(write_artifact(run, kStatisticsFile, codec::write_json_pretty(run_statistics(ran))));
+      return std::string();
+    }));
+  }
+  PAWL_TRY(run_step(run, kChangelogMetadata, [&]() -> Result<std::string> {
+    PAWL_TRY(write_artifact(run, kChangelogFile, codec::write_json_pretty(changelog_metadata(picture.request))));
+    return std::string();
+  }));
+  PAWL_TRY(run_step(run, kPreviewComment, [&]() -> Result<std::string> {
+    PAWL_TRY(write_artifact(run, kCommentFile, preview_comment(picture, comparison)));
+    return std::string();
+  }));
+  // Written last, and once more when the state of the run is known.
+  return run_step(run, kManifestStep, [&]() -> Result<std::string> {
+    PAWL_TRY(write_manifest(run));
+    return std::string();
+  });
+}
+
+Result<RunStatus> LocalSweepRunner::finish(const RunStatus& run_given, RunState state) {
+  PAWL_TRY(conclude(run_given));
+  PAWL_ASSIGN(const std::vector<StepState> steps, steps_of(run_given.id, run_given.attempt));
   std::optional<std::string> failure;
   PAWL_TRY(world_.database.query("SELECT failure FROM runner_job WHERE run = ?1 AND attempt = ?2 AND failure IS NOT NULL ORDER BY position LIMIT 1",
-                                 {run.id.value, run.attempt}, [&](const store::Row& row) {
+                                 {run_given.id.value, run_given.attempt}, [&](const store::Row& row) {
                                    failure = row.text(0);
                                    return Status();
                                  }));
+  for (const StepState& step : steps) {
+    if (step.state != "failed") continue;
+    if (state == RunState::kSuccess) state = RunState::kFailure;
+    if (!failure) failure = compact(codec::to_json(model::JobFailure{model::FailureClass::kInternal, fmt::format("{}: {}", step.name, step.note), {}}));
+  }
+  // The manifest names the end of the run and is there before the run says that it has ended.
+  RunStatus run = run_given;
+  run.state = state;
+  PAWL_TRY(write_manifest(run));
   PAWL_TRY(world_.database.execute("UPDATE runner_run SET state = ?2, ended = ?3, failure = ?4 WHERE id = ?1",
                                    {run.id.value, codec::enum_text(state), iso_utc(world_.clock.wall()), failure ? store::Value(*failure) : store::Value()}));
   return status(run.id);
-}
-
-/// Writes the aggregates and the manifest. Repeating it writes the same files again.
-Status LocalSweepRunner::collect(const RunStatus& run, RunState state) {
-  PAWL_ASSIGN(const std::vector<Job> jobs, jobs_of(run.id, run.attempt));
-  PAWL_ASSIGN(const io::SweepRequest request, request_of(run.id));
-  Json rows = Json::array(), evals = Json::array(), job_list = Json::array();
-  for (const Job& job : jobs) {
-    const auto folder = world_.workspace.job_folder(job.spec.run, job.spec.attempt, job.spec.job);
-    Json entry{{"job", job.spec.job},
-               {"kind", codec::enum_text(job.spec.kind)},
-               {"label", label_of(job.spec)},
-               {"state", job.state},
-               {"point_key", model::point_key(job.spec.row)}};
-    if (auto log = world_.files.read(folder / "server.log")) entry["log_complaints"] = log_complaints(*log);
-    if (job.state == "succeeded") {
-      PAWL_ASSIGN(const std::string text, world_.files.read(folder / "result.json"));
-      PAWL_ASSIGN(const Json json, codec::parse_json(text, (folder / "result.json").string()));
-      PAWL_ASSIGN(const JobResult result, codec::from_json<JobResult>(json, "result.json"));
-      entry["node"] = result.node;
-      entry["engine_version"] = result.engine_version;
-      if (job.spec.kind == JobKind::kBenchmark) {
-        PAWL_ASSIGN(Json row, model::result_row(job.spec, result));
-        rows.push_back(std::move(row));
-      } else {
-        PAWL_ASSIGN(Json row, model::eval_row(job.spec, result));
-        evals.push_back(std::move(row));
-      }
-    }
-    job_list.push_back(std::move(entry));
-  }
-  const Json manifest{{"schema", "pawl.sweep-manifest/1"},
-                      {"run", run.id.value},
-                      {"attempt", run.attempt},
-                      {"marker", run.marker},
-                      {"recipe", request.recipe},
-                      {"purpose", request.purpose},
-                      {"head", request.head},
-                      {"full_sweep", request.purpose != "smoke"},
-                      {"scale", request.scale.text()},
-                      {"state", codec::enum_text(state)},
-                      {"jobs", job_list}};
-  const auto folder = world_.workspace.run_folder(run.id.value, run.attempt);
-  PAWL_TRY(world_.files.write_atomic(folder / "results_bmk" / "agg_bmk.json", codec::write_json_pretty(rows)));
-  PAWL_TRY(world_.files.write_atomic(folder / "eval_results_all" / "agg_eval_all.json", codec::write_json_pretty(evals)));
-  return world_.files.write_atomic(folder / "manifest.json", codec::write_json_pretty(manifest));
 }
 
 Result<io::RunEvidence> LocalSweepRunner::evidence(RunId id) {
@@ -498,11 +703,16 @@ Result<io::RunEvidence> LocalSweepRunner::evidence(RunId id) {
     PAWL_ASSIGN(const std::string text, world_.files.read(path));
     return codec::parse_json(text, path.string());
   };
-  PAWL_ASSIGN(const Json rows, read(folder / "results_bmk" / "agg_bmk.json"));
-  PAWL_ASSIGN(const Json evals, read(folder / "eval_results_all" / "agg_eval_all.json"));
-  PAWL_ASSIGN(evidence.manifest, read(folder / "manifest.json"));
-  evidence.rows.assign(rows.begin(), rows.end());
-  evidence.evals.assign(evals.begin(), evals.end());
+  PAWL_ASSIGN(evidence.manifest, read(folder / kManifestFile));
+  // A collector that was skipped or failed left none: the manifest says so.
+  const auto list = [&](const char* file, std::vector<Json>& into) -> Status {
+    if (!evidence.manifest.value("artifacts", Json::object()).contains(file)) return {};
+    PAWL_ASSIGN(const Json rows, read(folder / file));
+    into.assign(rows.begin(), rows.end());
+    return {};
+  };
+  PAWL_TRY(list(kResultsFile, evidence.rows));
+  PAWL_TRY(list(kEvalsFile, evidence.evals));
   return evidence;
 }
 

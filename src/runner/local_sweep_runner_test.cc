@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "codec/describe.h"
 #include "posix/real_clock.h"
 #include "posix/real_files.h"
+#include "runner/job_graph.h"
 
 namespace pawl::runner {
 namespace {
@@ -86,7 +88,7 @@ class LocalSweepRunnerTest : public testing::Test {
         workspace_(*store::Workspace::create_or_open(files_, folder_)),
         database_(*store::Database::open(workspace_.database(), {runner_schema()})),
         executor_(files_),
-        runner_({database_, workspace_, clock_, files_, executor_, twin_engines("pawl"), progress_}) {}
+        runner_({database_, workspace_, clock_, files_, executor_, twin_engines("pawl"), progress_, {}}) {}
   ~LocalSweepRunnerTest() override { std::filesystem::remove_all(folder_); }
 
   static io::SweepRequest request(const std::string& marker, bool fail_fast = true) {
@@ -102,6 +104,15 @@ class LocalSweepRunnerTest : public testing::Test {
             .evals = {row},
             .eval_task = "t",
             .fail_fast = fail_fast};
+  }
+
+  /// State of every job of the graph, by name.
+  std::map<std::string, std::string> states(RunId run) {
+    std::map<std::string, std::string> all;
+    const auto jobs = runner_.jobs(run);
+    EXPECT_TRUE(jobs) << jobs.error().message;
+    for (const JobState& job : *jobs) all[job.job] = job.state;
+    return all;
   }
 
   std::filesystem::path folder_;
@@ -137,6 +148,81 @@ TEST_F(LocalSweepRunnerTest, ASuccessfulRunLeavesRowsEvalsAndAManifest) {
   EXPECT_EQ(executor_.submits, 3);
   ASSERT_TRUE(runner_.wait(run, {}));  // again: nothing more runs
   EXPECT_EQ(executor_.submits, 3);
+}
+
+TEST_F(LocalSweepRunnerTest, TheMatrixOfTheB200RecipeIsSeventeenJobsNamedByKind) {
+  // The validated upgrade of the field: seven points at 8k/1k, evals at the two highest concurrencies.
+  io::SweepRequest wanted = request("b200");
+  const Json row =
+      Json::parse(R"({"image":"lmsysorg/sglang:v0.5.19-cu130","model":"nvidia/Qwen3.5-397B-A17B-NVFP4-V2","model-prefix":"qwen3.5","precision":"fp4",
+    "framework":"sglang","runner":"cluster:b200-nscale","isl":8192,"osl":1024,"tp":2,"pp":1,"dcp-size":1,"pcp-size":1,"conc":4,"max-model-len":9472,"ep":1,
+    "dp-attn":false,"spec-decoding":"none","exp-name":"qwen3.5_8k1k","disagg":false,"run-eval":false})");
+  wanted.points.clear();
+  wanted.evals.clear();
+  wanted.points.push_back(row);
+  wanted.points.back()["tp"] = 4;
+  for (const int conc : {4, 8, 16, 32, 64, 128}) {
+    wanted.points.push_back(row);
+    wanted.points.back()["conc"] = conc;
+    if (conc >= 64) wanted.points.back()["run-eval"] = true;
+    if (conc >= 64) wanted.evals.push_back(wanted.points.back());
+  }
+  wanted.canary = true;
+  const auto run = runner_.wait(*runner_.dispatch(wanted), {});
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->state, io::RunState::kSuccess);
+  EXPECT_EQ(run->jobs, 17);
+  EXPECT_EQ(run->done, 17);
+  std::map<std::string, int> kinds;
+  const auto jobs = runner_.jobs(run->id);
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  for (const JobState& job : *jobs) ++kinds[job.kind];
+  EXPECT_EQ(kinds, (std::map<std::string, int>{{"setup", 1},
+                                               {"canary", 1},
+                                               {"benchmark", 6},
+                                               {"eval", 2},
+                                               {"collector", 2},
+                                               {"compare", 1},
+                                               {"success-rate", 1},
+                                               {"changelog-metadata", 1},
+                                               {"preview-comment", 1},
+                                               {"manifest", 1}}));
+  const auto folder = workspace_.run_folder(run->id.value, 1);
+  const auto document = [&](const char* file) { return *codec::parse_json(*files_.read(folder / file), file); };
+  EXPECT_EQ(document(kStatisticsFile), Json::parse(R"({"b200-nscale":{"n_success":9,"total":9}})"));
+  EXPECT_EQ(document(kBotManifestFile)["full-sweep"], false) << "the purpose of this request is a smoke";
+  EXPECT_EQ(document(kBotManifestFile)["matrix"].size(), 9u);
+  EXPECT_EQ(document(kComparisonFile)["verdict"], "no_baseline");
+  const Json manifest = document(kManifestFile);
+  EXPECT_EQ(manifest["jobs"].size(), 17u);
+  EXPECT_EQ(manifest["totals"]["ok"], 9);
+  EXPECT_EQ(manifest["jobs"][2]["name"], "single-node 8k1k / qwen3.5 fp4 cluster:b200-nscale sglang TP2/EP1 none c4");
+  EXPECT_EQ(manifest["artifacts"][kResultsFile], sha256_hex(*files_.read(folder / kResultsFile)));
+  const Json fingerprint = manifest["points"][0]["fingerprint"];
+  io::SweepRequest edited = wanted;
+  edited.launch_script = model::LaunchScript{"benchmarks/x.sh", "serve --new-flag\n"};
+  EXPECT_EQ(job_fingerprint(wanted.points[0], wanted), fingerprint);
+  EXPECT_NE(job_fingerprint(wanted.points[0], edited), fingerprint) << "the launch script belongs to the recipe";
+  EXPECT_EQ(job_fingerprint(wanted.points[1], wanted), job_fingerprint(wanted.points[2], wanted)) << "two concurrencies are one recipe";
+}
+
+TEST_F(LocalSweepRunnerTest, EveryExecutionOfAJobIsCountedInItsAttempt) {
+  executor_.script = {Ending::kLate, Ending::kFailure, Ending::kValid};
+  const auto failed = runner_.wait(*runner_.dispatch(request("m")), {});
+  ASSERT_TRUE(failed) << failed.error().message;
+  ASSERT_TRUE(runner_.rerun(failed->id, 1, false));
+  const auto good = runner_.wait(failed->id, {});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ(good->state, io::RunState::kSuccess);
+  const auto hours = runner_.gpu_hours(good->id);
+  ASSERT_TRUE(hours) << hours.error().message;
+  ASSERT_EQ(hours->size(), 2u);
+  EXPECT_EQ((*hours)[0].tries, 3) << "late, failed, and the eval; the second point was cancelled before it ran";
+  EXPECT_EQ((*hours)[1].tries, 2) << "the eval succeeded before and does not run again";
+  const Json stats = *codec::parse_json(*files_.read(workspace_.run_folder(good->id.value, 2) / kStatisticsFile), "stats");
+  EXPECT_EQ(stats, Json::parse(R"({"h200":{"n_success":3,"total":5}})")) << "both attempts";
+  const auto tries = (*runner_.evidence(good->id)).manifest["points"][0]["attempts"];
+  EXPECT_EQ(tries.size(), 1u);
 }
 
 TEST_F(LocalSweepRunnerTest, ALateClientMeasuresAgainAtMostTwice) {
@@ -178,12 +264,21 @@ TEST_F(LocalSweepRunnerTest, AFailedCanaryLeavesEverythingElseUnstarted) {
   ASSERT_TRUE(failed) << failed.error().message;
   EXPECT_EQ(failed->state, io::RunState::kFailure);
   EXPECT_EQ(executor_.submits, 1);
-  EXPECT_EQ(failed->jobs, 3) << "the canary is one of the points, not one more";
+  EXPECT_EQ(failed->jobs, 3 + 8) << "the canary is one of the points, not one more";
+  const auto left = states(failed->id);
+  EXPECT_EQ(left.at("bench-01-tp1-ep1-c4"), "skipped");
+  EXPECT_EQ(left.at("eval-01-tp1-ep1-c2"), "skipped");
+  for (const char* step : {kCollectResults, kCollectEvals, kCompareResults, kSuccessRate}) EXPECT_EQ(left.at(step), "skipped") << step;
+  for (const char* step : {kSetupStep, kChangelogMetadata, kPreviewComment, kManifestStep}) EXPECT_EQ(left.at(step), "succeeded") << step;
+  const auto nothing = runner_.evidence(failed->id);
+  ASSERT_TRUE(nothing) << nothing.error().message;
+  EXPECT_TRUE(nothing->rows.empty() && nothing->evals.empty());
+  EXPECT_EQ(nothing->manifest["totals"], Json::parse(R"({"expected":3,"ok":0,"failed":1,"missing":2})"));
   wanted.marker = "n";
   const auto good = runner_.wait(*runner_.dispatch(wanted), {});
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_EQ(good->state, io::RunState::kSuccess);
-  EXPECT_EQ(runner_.evidence(good->id)->manifest["jobs"][0]["job"], "canary-02-tp1-ep1-c2");
+  EXPECT_EQ(runner_.evidence(good->id)->manifest["jobs"][1]["job"], "canary-02-tp1-ep1-c2");
   EXPECT_EQ(runner_.evidence(good->id)->rows.size(), 2u);
 }
 

@@ -23,14 +23,49 @@ std::string inherited(const char* name) {
 /// `first` before what the variable holds already.
 std::string before(const std::string& first, const std::string& rest) { return rest.empty() ? first : first + ":" + rest; }
 
+/// The variables of the contract that follow from the point.
+std::map<std::string, std::string> contract_variables(const model::Point& p) {
+  const auto truth = [](bool value) { return value ? "true" : "false"; };
+  const std::int64_t isl = p.isl.value_or(0), osl = p.osl.value_or(0);
+  return {
+      {"CONC", std::to_string(p.conc)},
+      {"DCP_SIZE", std::to_string(p.dcp_size)},
+      {"DISAGG", truth(p.disagg)},
+      {"DP_ATTENTION", truth(p.dp_attn)},
+      {"EP_SIZE", std::to_string(p.ep)},
+      {"EVAL_ONLY", "false"},
+      {"EXP_NAME", p.exp_name.empty() ? p.model_prefix : p.exp_name},
+      {"FRAMEWORK", p.framework},
+      {"GPU_COUNT", std::to_string(p.gpus())},
+      {"IMAGE", p.image},
+      {"IS_AGENTIC", "0"},
+      {"IS_MULTINODE", "false"},
+      {"ISL", std::to_string(isl)},
+      {"KV_OFFLOADING", "none"},
+      {"MAX_MODEL_LEN", std::to_string(isl + osl + 256)},
+      {"MODEL", p.model},
+      {"MODEL_PREFIX", p.model_prefix},
+      {"OSL", std::to_string(osl)},
+      {"PCP_SIZE", std::to_string(p.pcp_size)},
+      {"PORT", "{port}"},
+      {"PP_SIZE", std::to_string(p.pp)},
+      {"PRECISION", p.precision},
+      {"RANDOM_RANGE_RATIO", fmt::format("{}", kRangeRatio)},
+      {"RESULT_FILENAME", "result"},  // the plan of the sweep puts the one of the row here
+      {"RUN_EVAL", "false"},
+      {"RUNNER_NAME", p.runner},
+      {"RUNNER_TYPE", p.runner},
+      {"SCENARIO_SUBDIR", "fixed_seq_len/"},
+      {"SCENARIO_TYPE", "fixed-seq-len"},
+      {"SPEC_DECODING", p.spec_decoding},
+      {"TP", std::to_string(p.tp)},
+  };
+}
+
 Result<model::EngineSpec> start_by_script(const std::string& library, const model::Point& p, const io::SweepRequest& request) {
-  const std::string folder = p.image.substr(kFolderImage.size());
-  if (!fs::path(folder).is_absolute()) {
-    return bad_input(fmt::format("image {}: the folder of an engine must be an absolute path", p.image), "write it as dir:/opt/llama.cpp-b11434");
-  }
-  if (p.prefill) return bad_input(fmt::format("{} runs on several nodes: an engine in a folder cannot", p.label()), "choose a recipe with multinode: false");
+  if (p.prefill) return bad_input(fmt::format("{} runs on several nodes: a launch script of one cannot", p.label()), "choose a recipe with multinode: false");
   if (!request.launch_script) {
-    return bad_input(fmt::format("recipe {} has no launch script, and image {} is a folder: nothing says how to start it", request.recipe, p.image),
+    return bad_input(fmt::format("recipe {} has no launch script, and nothing else says how to start image {}", request.recipe, p.image),
                      "put one at benchmarks/single_node/fixed_seq_len/PREFIX_PRECISION_SKU[_FRAMEWORK].sh of the catalogue");
   }
   model::EngineSpec engine;
@@ -40,40 +75,34 @@ Result<model::EngineSpec> start_by_script(const std::string& library, const mode
   const std::string script = kLaunchFolder + request.launch_script->path;
   engine.argv = {"bash", script};
   engine.files = std::map<std::string, std::string>{{script, request.launch_script->text}, {kLibraryPath, library}};
-  const std::string path = folder + "/bin:" + folder;
-  engine.env = {
-      {"CONC", std::to_string(p.conc)},
-      {"DP_ATTENTION", p.dp_attn ? "true" : "false"},
-      {"EP_SIZE", std::to_string(p.ep)},
-      {"EVAL_ONLY", "false"},
-      {"FRAMEWORK", p.framework},
-      {"IMAGE", p.image},
-      {"ISL", std::to_string(p.isl.value_or(0))},
-      {"LD_LIBRARY_PATH", before(folder + "/lib:" + folder + "/bin", inherited("LD_LIBRARY_PATH"))},
-      {"MAX_MODEL_LEN", std::to_string(p.isl.value_or(0) + p.osl.value_or(0) + 256)},
-      {"MODEL", p.model},
-      {"MODEL_PREFIX", p.model_prefix},
-      {"OSL", std::to_string(p.osl.value_or(0))},
-      {"PATH", before(path, inherited("PATH"))},
-      {"PAWL_ENGINE_DIR", folder},
-      {"PORT", "{port}"},
-      {"PRECISION", p.precision},
-      {"RANDOM_RANGE_RATIO", fmt::format("{}", kRangeRatio)},
-      {"RESULT_FILENAME", p.exp_name.empty() ? "result" : p.exp_name},
-      {"RUN_EVAL", "false"},
-      {"RUNNER_NAME", p.runner},
-      {"RUNNER_TYPE", p.runner},
-      {"SPEC_DECODING", p.spec_decoding},
-      {"TP", std::to_string(p.tp)},
+  engine.env = contract_variables(p);
+  // Programs of a folder or an environment come before those of the machine; inside a container it has its own.
+  const auto programs = [&](const std::string& folder, const std::string& path) {
+    engine.env["PATH"] = before(path, inherited("PATH"));
+    engine.env["LD_LIBRARY_PATH"] = before(folder + "/lib:" + folder + "/bin", inherited("LD_LIBRARY_PATH"));
+    engine.env["PAWL_ENGINE_DIR"] = folder;
   };
+  if (p.image.starts_with(kFolderImage)) {
+    const std::string folder = p.image.substr(kFolderImage.size());
+    if (!fs::path(folder).is_absolute()) {
+      return bad_input(fmt::format("image {}: the folder of an engine must be an absolute path", p.image), "write it as dir:/opt/llama.cpp-b11434");
+    }
+    programs(folder, folder + "/bin:" + folder);
+  } else if (p.image.starts_with(kPackageImage)) {
+    engine.package = model::PackageSpec{p.image.substr(kPackageImage.size()), request.package.value_or(model::PackageNeeds{})};
+    programs("{environment}", "{environment}/bin");
+    engine.env["VIRTUAL_ENV"] = "{environment}";
+  }
   return engine;
 }
 
 }  // namespace
 
-EngineSource script_engines(std::string library, EngineSource otherwise) {
-  return [library = std::move(library), otherwise = std::move(otherwise)](const model::Point& p, const io::SweepRequest& request) -> Result<model::EngineSpec> {
-    if (!p.image.starts_with(kFolderImage)) return otherwise(p, request);
+EngineSource script_engines(std::string library, EngineSource otherwise, ImageEngines images) {
+  return [library = std::move(library), otherwise = std::move(otherwise), images](const model::Point& p,
+                                                                                  const io::SweepRequest& request) -> Result<model::EngineSpec> {
+    const bool own = p.image.starts_with(kFolderImage) || p.image.starts_with(kPackageImage);
+    if (!own && images == ImageEngines::kOtherwise) return otherwise(p, request);
     return start_by_script(library, p, request);
   };
 }

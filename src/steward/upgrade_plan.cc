@@ -5,6 +5,7 @@
 #include "model/point.h"
 #include "plan/image_edit.h"
 #include "plan/launch_script.h"
+#include "plan/package_needs.h"
 #include "steward/matrix_keys.h"
 
 namespace pawl::steward {
@@ -55,6 +56,7 @@ Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::
   PAWL_ASSIGN(matrix.evals, plan::expand(catalogue, {recipe}, plan::EvalMode::kEvalsOnly));
   matrix.point_keys = keys_of(matrix.points);
   matrix.eval_keys = keys_of(matrix.evals);
+  PAWL_ASSIGN(matrix.package, plan::package_needs(*recipe));
   return matrix;
 }
 

@@ -10,6 +10,7 @@
 #include "codec/json.h"
 #include "io/assets.h"
 #include "io/domain/forge.h"
+#include "model/job.h"
 #include "plan/catalogue.h"
 #include "plan/expansion.h"
 
@@ -54,6 +55,7 @@ struct RecipeMatrix {
   std::string file, image, engine, runner, model_prefix;
   std::vector<codec::Json> points, evals;
   std::vector<std::string> point_keys, eval_keys;  ///< `model::point_key` of each
+  std::optional<model::PackageNeeds> package;      ///< of a recipe whose image is a package
 };
 [[nodiscard]] Result<RecipeMatrix> recipe_matrix(const CatalogueTexts& catalogue, const std::string& recipe);
 [[nodiscard]] Result<RecipeMatrix> recipe_matrix(const plan::Catalogue& catalogue, const std::string& recipe);

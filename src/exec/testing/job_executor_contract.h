@@ -61,6 +61,15 @@ class JobExecutorContract : public testing::TestWithParam<ExecutorFactory> {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  /// Processes of this machine with that word in their command line; one that has ended has none.
+  static int processes_with(const std::string& word) {
+    int count = 0;
+    std::error_code error;
+    for (std::filesystem::directory_iterator process("/proc", error), end; !error && process != end; process.increment(error)) {
+      count += text_of(process->path() / "cmdline").find(word) != std::string::npos ? 1 : 0;
+    }
+    return count;
+  }
   /// Waits until a file is there, for at most ten seconds.
   static bool appears(const std::filesystem::path& path) {
     for (int i = 0; i < 5000 && !std::filesystem::exists(path); ++i) ::usleep(2000);

@@ -28,10 +28,13 @@ struct SweepRequest {
   std::optional<model::LaunchScript> launch_script;
   model::Scale scale;
   std::string eval_task;
-  bool fail_fast = true;       ///< the first failed job of a family cancels the rest of that family
-  std::optional<bool> canary;  ///< one cheap point goes first; when it fails nothing else starts. Absent: no
+  bool fail_fast = true;                       ///< the first failed job of a family cancels the rest of that family
+  std::optional<bool> canary;                  ///< one cheap point goes first; when it fails nothing else starts. Absent: no
+  std::optional<model::PackageNeeds> package;  ///< of a recipe whose image is a package
+  std::optional<codec::Json> changelog;        ///< changelog entries that the sweep is about (`changelog_metadata.json`)
 };
-BOOST_DESCRIBE_STRUCT(SweepRequest, (), (marker, recipe, purpose, head, points, evals, launch_flags, launch_script, scale, eval_task, fail_fast, canary))
+BOOST_DESCRIBE_STRUCT(SweepRequest, (),
+                      (marker, recipe, purpose, head, points, evals, launch_flags, launch_script, scale, eval_task, fail_fast, canary, package, changelog))
 
 enum class RunState { kQueued, kRunning, kSuccess, kFailure, kCancelled };
 BOOST_DESCRIBE_ENUM(RunState, kQueued, kRunning, kSuccess, kFailure, kCancelled)
