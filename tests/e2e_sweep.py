@@ -41,6 +41,11 @@ with scratch() as tmp:
         err = run(pawl, "sweep", "logs", "1", names[0][:-1], "--workspace", stopped, status=3).stderr
         assert names[0] in err or "did you mean" in err, err
 
+    def evidence_is_read_from_the_engines_of_a_run():
+        document = run_json(pawl, "evidence", "1", "--against", "1", "--workspace", stopped, schema="pawl.evidence/1")
+        assert len(document["logs"]) == 6 and all(log["findings"] == [] and "ready" in log["evidence"] for log in document["logs"]), document
+        assert len(run_json(pawl, "evidence", "1", "--job", jobs(stopped)[0]["job"], "--workspace", stopped)["logs"]) == 1
+
     def what_succeeded_runs_again_only_when_asked():
         err = run(pawl, "sweep", "rerun", "1", "--workspace", stopped, status=3).stderr
         assert "nothing failed" in err and "--all" in err, err
@@ -76,5 +81,5 @@ with scratch() as tmp:
         changed = run(pawl, "sweep", "artifacts", "1", "--verify", "--workspace", folder, status=1).stdout
         assert changed.count("changed") == 1, changed
 
-    prove(a_stopped_run_is_gone_on_with, the_logs_of_each_job_can_be_read, what_succeeded_runs_again_only_when_asked, a_cancel_reaches_the_pawl_that_works,
+    prove(a_stopped_run_is_gone_on_with, the_logs_of_each_job_can_be_read, evidence_is_read_from_the_engines_of_a_run, what_succeeded_runs_again_only_when_asked, a_cancel_reaches_the_pawl_that_works,
           a_canary_goes_first, a_run_can_be_watched_and_its_artifacts_checked)

@@ -75,6 +75,9 @@ void add_priority_command(Cli& cli);
 void add_sweep_commands(Cli& cli);
 void add_change_request_commands(Cli& cli);
 void add_serve_command(Cli& cli);
+void add_results_commands(Cli& cli);
+void add_store_commands(Cli& cli);
+void add_baseline_commands(Cli& cli);
 void add_demo_command(Cli& cli);
 void add_schema_command(Cli& cli);
 void add_completion_command(Cli& cli);
@@ -82,5 +85,7 @@ void add_changelog_commands(Cli& cli);
 void add_compat_commands(Cli& cli);
 void add_upstream_commands(Cli& cli);
 void add_power_commands(Cli& cli);
+void add_evidence_command(Cli& cli);
+void add_eval_commands(Cli& cli);
 
 }  // namespace pawl::app

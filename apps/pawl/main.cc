@@ -127,10 +127,14 @@ void add_all_commands(Cli& cli) {
   add_sweep_commands(cli);
   add_bench_command(cli);
   add_power_commands(cli);
+  add_evidence_command(cli);
   add_tokenize_command(cli);
   add_twin_command(cli);
   add_job_command(cli);
   add_serve_command(cli);
+  add_results_commands(cli);
+  add_store_commands(cli);
+  add_baseline_commands(cli);
   add_schema_command(cli);
   add_completion_command(cli);
 }

@@ -31,11 +31,20 @@ struct Pattern::Code {
   std::map<std::string, std::uint32_t> groups;  ///< name → number
 };
 
-Result<Pattern> Pattern::compile(std::string_view expression) {
+Result<Pattern> Pattern::compile(std::string_view expression) { return compile_with(expression, PCRE2_ANCHORED | PCRE2_ENDANCHORED); }
+
+Result<Pattern> Pattern::compile_search(std::string_view expression) {
+  PAWL_ASSIGN(Pattern pattern, compile_with(expression, 0));
+  // Without it (a kernel that forbids it) the interpreter does the same, slower.
+  pcre2_jit_compile(pattern.code_->code.get(), PCRE2_JIT_COMPLETE);
+  return pattern;
+}
+
+Result<Pattern> Pattern::compile_with(std::string_view expression, std::uint32_t options) {
   int error = 0;
   PCRE2_SIZE offset = 0;
   auto code = std::make_shared<Code>();
-  code->code.reset(pcre2_compile(bytes_of(expression), expression.size(), PCRE2_ANCHORED | PCRE2_ENDANCHORED, &error, &offset, nullptr));
+  code->code.reset(pcre2_compile(bytes_of(expression), expression.size(), options, &error, &offset, nullptr));
   if (!code->code) {
     std::array<PCRE2_UCHAR, 256> text{};
     pcre2_get_error_message(error, text.data(), text.size());
@@ -67,6 +76,28 @@ std::optional<std::map<std::string, std::string>> Pattern::match(std::string_vie
     groups[name] = std::string(text.substr(ends[2 * number], ends[2 * number + 1] - ends[2 * number]));
   }
   return groups;
+}
+
+bool Pattern::find(std::string_view text, std::vector<std::string_view>& groups) const {
+  constexpr std::uint32_t kGroupsMax = 32;
+  thread_local const std::unique_ptr<pcre2_match_data, MatchDeleter> data(pcre2_match_data_create(kGroupsMax, nullptr));
+  const int found = pcre2_match(code_->code.get(), bytes_of(text), text.size(), 0, 0, data.get(), code_->limits.get());
+  groups.clear();
+  if (found < 0) return false;
+  const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
+  std::uint32_t captures = 0;
+  pcre2_pattern_info(code_->code.get(), PCRE2_INFO_CAPTURECOUNT, &captures);
+  for (std::uint32_t i = 0; i <= captures && i < kGroupsMax; ++i) {
+    const bool set = (found == 0 || i < static_cast<std::uint32_t>(found)) && ends[2 * i] != PCRE2_UNSET && ends[2 * i + 1] >= ends[2 * i];
+    groups.push_back(set ? text.substr(ends[2 * i], ends[2 * i + 1] - ends[2 * i]) : std::string_view());
+  }
+  return true;
+}
+
+std::optional<std::size_t> Pattern::group(const std::string& name) const {
+  const auto found = code_->groups.find(name);
+  if (found == code_->groups.end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace pawl::codec

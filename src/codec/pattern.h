@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -20,8 +22,17 @@ class Pattern {
   /// than a million steps counts as none: a pattern is data, and its text may be hostile.
   [[nodiscard]] std::optional<std::map<std::string, std::string>> match(std::string_view text) const;
 
+  /// An expression that is looked for anywhere in a text. Error: as `compile`.
+  [[nodiscard]] static Result<Pattern> compile_search(std::string_view expression);
+  /// Where an expression made by `compile_search` first stands: false when nowhere. `groups` becomes the whole match and then each numbered
+  /// group, empty where one took no part; they are views into `text`. Many times as fast as `match`; the same limit of steps.
+  [[nodiscard]] bool find(std::string_view text, std::vector<std::string_view>& groups) const;
+  /// The number of a named group; nothing when there is none of that name.
+  [[nodiscard]] std::optional<std::size_t> group(const std::string& name) const;
+
  private:
   struct Code;
+  [[nodiscard]] static Result<Pattern> compile_with(std::string_view expression, std::uint32_t options);
   std::shared_ptr<const Code> code_;
 };
 

@@ -74,6 +74,7 @@ Connection::~Connection() {
 void Connection::abort() {
   if (closed_) return;
   closed_ = true;
+  in_progress_ = false;
   peer_gone_ = true;
   beast::error_code ignored;
   socket_.close(ignored);
@@ -119,7 +120,7 @@ void Connection::on_body(beast::error_code error) {
 
   auto message = parser_->release();
   http_1_0_ = message.version() < 11;
-  keep_alive_ = message.keep_alive();
+  keep_alive_ = message.keep_alive() && !core_->draining;
   head_only_ = message.method() == bh::verb::head;
   if (!http_1_0_ && message.count(bh::field::host) != 1) return refuse(400, "one Host field is needed");
   auto target = parse_target(std::string_view(message.target().data(), message.target().size()));
@@ -209,10 +210,12 @@ void Connection::enqueue(std::string bytes) {
 
 void Connection::pump() {
   writing_ = true;
+  if (core_->options.write_timeout_s > 0) arm_timer(std::chrono::seconds(core_->options.write_timeout_s));
   asio::async_write(socket_, asio::buffer(queue_.front()), [self = shared_from_this()](beast::error_code error, std::size_t) {
     self->writing_ = false;
     if (self->closed_) return;
     if (error) return self->abort();
+    if (self->core_->options.write_timeout_s > 0) self->timer_.expires_at(asio::steady_timer::time_point::max());
     self->queued_bytes_ -= self->queue_.front().size();
     self->queue_.pop_front();
     if (!self->queue_.empty()) {

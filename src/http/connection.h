@@ -25,13 +25,14 @@ struct ServerCore {
   asio::io_context io;
 
   std::shared_mutex stop_mutex;
-  bool stopped = false;  ///< guarded by stop_mutex; once set nothing is posted to `io`
+  bool stopped = false;                ///< guarded by stop_mutex; once set nothing is posted to `io`
+  std::atomic<bool> draining = false;  ///< no connection is kept for another request
 
   std::mutex list_mutex;
   std::set<Connection*> connections;  ///< guarded by list_mutex
 };
 
-/// One accepted connection. Everything but `peer_gone` and `run` happens on its strand. Requests are answered one after
+/// One accepted connection. Everything but `peer_gone`, `busy` and `run` happens on its strand. Requests are answered one after
 /// the other; pipelined ones wait in the buffer.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
@@ -42,6 +43,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Closes at once, finishing nothing.
   void abort();
   [[nodiscard]] bool peer_gone() const { return peer_gone_; }
+  /// A request has no complete answer yet.
+  [[nodiscard]] bool busy() const { return in_progress_; }
 
   /// Runs `work` on the strand: at once when called on it, never after the server has stopped.
   template <class Work>
@@ -85,14 +88,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t queued_bytes_ = 0;
   bool writing_ = false;
   bool watching_ = false;
-  bool in_progress_ = false;  ///< a request was handed out and its answer is not complete
-  bool finished_ = false;     ///< the answer is complete, its bytes may still be queued
+  bool finished_ = false;  ///< the answer is complete, its bytes may still be queued
   bool keep_alive_ = false;
   bool http_1_0_ = false;
   bool head_only_ = false;
   bool chunked_ = false;
   bool closed_ = false;
   std::atomic<bool> peer_gone_ = false;
+  std::atomic<bool> in_progress_ = false;  ///< a request was handed out and its answer is not out
   std::array<char, 4096> discard_{};
 };
 

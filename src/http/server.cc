@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "http/connection.h"
@@ -48,7 +49,28 @@ class BeastServer final : public Server {
 
   [[nodiscard]] std::uint16_t port() const override { return port_; }
 
+  bool drain(Nanos at_most) override {
+    core_->draining = true;
+    asio::post(core_->io, [this] {
+      beast::error_code ignored;
+      acceptor_.close(ignored);
+    });
+    const auto deadline = std::chrono::steady_clock::now() + at_most;
+    for (;;) {
+      {
+        const std::lock_guard lock(core_->list_mutex);
+        if (std::ranges::none_of(core_->connections, [](const Connection* c) { return c->busy(); })) return true;
+      }
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
  private:
+  [[nodiscard]] bool full() const {
+    const std::lock_guard lock(core_->list_mutex);
+    return core_->options.connections_max > 0 && core_->connections.size() >= core_->options.connections_max;
+  }
   void accept() {
     Strand strand = asio::make_strand(core_->io.get_executor());
     acceptor_.async_accept(strand, [this, strand](beast::error_code error, Socket socket) {
@@ -61,6 +83,7 @@ class BeastServer final : public Server {
         });
         return;
       }
+      if (full()) return accept();  // `socket` closes
       beast::error_code ignored;
       socket.set_option(asio::ip::tcp::no_delay(true), ignored);
       auto connection = std::make_shared<Connection>(core_, strand, std::move(socket));

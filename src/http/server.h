@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "http/message.h"
 
 namespace pawl::http {
@@ -38,11 +39,13 @@ struct ServerOptions {
   int threads = 1;
   std::size_t body_max = 64u << 20;    ///< bytes; larger: 413
   std::size_t header_max = 64u << 10;  ///< bytes; larger: 431
-  int idle_timeout_s = 120;            ///< of a connection without a request in progress
+  int idle_timeout_s = 120;            ///< of a connection without a request in progress, and of sending one
+  int write_timeout_s = 0;             ///< of a peer that takes nothing of its answer; 0: none
+  std::size_t connections_max = 0;     ///< further ones are closed at once; 0: no limit
 };
 
 /// An HTTP/1.1 server: keep-alive, chunked answers, Expect, HEAD. Destroying it closes the listener, finishes nothing
-/// and joins its threads.
+/// and joins its threads; `drain` first lets requests in progress be answered.
 class Server {
  public:
   /// Listening when it returns. kExhausted (exit 4) when the address cannot be bound; the message names the process
@@ -50,6 +53,8 @@ class Server {
   static Result<std::unique_ptr<Server>> start(const ServerOptions& options, Handler handler);
   virtual ~Server() = default;
   [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// Accepts nothing more and waits until every request in progress has its answer, at most so long. True when none is left.
+  virtual bool drain(Nanos at_most) = 0;
 };
 
 }  // namespace pawl::http

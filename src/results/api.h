@@ -37,6 +37,7 @@ struct ApiAnswer {
   int status = 200;
   std::string body;  ///< JSON unless `type` says otherwise
   std::string type = "application/json; charset=utf-8";
+  std::string attachment;  ///< file name under which a browser should save it; empty: it is shown
   Caching caching = Caching::kNewestWrite;
   std::optional<std::size_t> total, next;  ///< of a paged answer: rows in all; offset of the page behind this one
 };
@@ -66,6 +67,7 @@ struct ApiRoute {
   std::vector<ApiParameter> parameters;
   const char* answer;  ///< JSON Schema of the 200 answer, as text
   Result<ApiAnswer> (*handler)(const ApiContext&, const ApiRequest&);
+  const char* other_type = nullptr;  ///< media type of an answer that is no JSON; null: there is none
 };
 
 /// The routes of api-dashboard 1.1 that read the store. Thread-safe: one object serves every thread, each with its own

@@ -14,6 +14,8 @@ constexpr const char* kSequence = R"({"type":"string","enum":["1k/1k","1k/8k","8
 constexpr const char* kPower = R"({"type":"string","enum":["strictV2"]})";
 constexpr const char* kRows = R"({"type":"array","items":{"$ref":"#/components/schemas/BenchmarkRow"}})";
 
+const ApiParameter kId{"id", true, "Id of a benchmark row", R"({"type":"integer","minimum":1,"maximum":9007199254740991})"};
+const ApiParameter kIds{"ids", true, "Comma-separated ids of benchmark rows", R"({"type":"string","pattern":"^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,199}$"})"};
 const ApiParameter kModel{"model", true, "Display name of the model, case-sensitive", kText};
 const ApiParameter kLimit{"limit", false, "Rows of one page; without it the answer is whole (ours)", kCount};
 const ApiParameter kSkip{"offset", false, "Rows to pass over (ours)", kOffset};
@@ -137,9 +139,52 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
       {"/api/v1/benchmark-siblings",
        "beta",
        "All rows of the same run and configuration",
-       {{"id", true, "Id of a benchmark row", R"({"type":"integer","minimum":1,"maximum":9007199254740991})"}},
+       {kId},
        R"({"type":"object","required":["sku","siblings"]})",
        answer_siblings},
+      {"/api/v1/server-log",
+       "beta",
+       "The log of the servers that a row was measured on",
+       {kId,
+        {"file", false, "One of server-log-files; default the first", kText},
+        {"offset", false, "First character", kOffset},
+        {"limit", false, "Characters; default 65536", R"({"type":"integer","minimum":1,"maximum":262144})"},
+        {"download", false, "1: as a text file; not with offset or limit", R"({"type":"string","enum":["1"]})"}},
+       R"({"type":"object","required":["id","serverLog"]})",
+       answer_server_log,
+       "text/plain"},
+      {"/api/v1/server-log-files",
+       "beta",
+       "Names of a row's logs, the main one first",
+       {kId},
+       R"({"type":"array","items":{"type":"string"}})",
+       answer_server_log_files},
+      {"/api/v1/server-log-search",
+       "beta",
+       "Where a text stands in a row's logs, whatever its case",
+       {kId, {"q", true, "The text", R"({"type":"string","minLength":1,"maxLength":256})"}, {"limit", false, "Matches, at most 100; default 50", kCount}},
+       R"({"type":"object","required":["id","query","matches","truncated"]})",
+       answer_server_log_search},
+      {"/api/v1/log-availability",
+       "beta",
+       "Which rows have logs",
+       {kIds},
+       R"({"type":"object","additionalProperties":{"const":true}})",
+       answer_log_availability},
+      {"/api/v1/trace-availability", "beta", "Which rows have traces of their requests (none yet)", {kIds}, R"({"type":"object"})", answer_no_traces},
+      {"/api/v1/agentic-aggregates", "beta", "Percentiles of traces (none yet)", {kIds}, R"({"type":"object"})", answer_no_traces},
+      {"/api/v1/derived-agentic-metrics", "beta", "Derived percentiles of traces (none yet)", {kIds}, R"({"type":"object"})", answer_no_traces},
+      {"/api/v1/trace-histograms", "beta", "Lengths of traced requests (none yet)", {kIds}, R"({"type":"object"})", answer_no_traces},
+      {"/api/v1/eval-samples",
+       "page-owned",
+       "Answers behind an eval row",
+       {{"eval_result_id", true, "Id of an eval row", R"({"type":"integer","minimum":1,"maximum":9007199254740991})"},
+        {"filter", false, "Which answers", R"({"type":"string","enum":["all","passed","failed"]})"},
+        {"offset", false, "Answers to pass over", kOffset},
+        {"limit", false, "Answers of one page; default 200", R"({"type":"integer","minimum":1,"maximum":500})"},
+        {"doc_id", false, "The page with this document", R"({"type":"integer","minimum":0,"maximum":9007199254740991})"}},
+       R"({"type":"object","required":["samples","total","passedTotal","failedTotal","source","offset"]})",
+       answer_eval_samples},
   };
   return all;
 }

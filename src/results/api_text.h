@@ -49,6 +49,13 @@ Result<ApiAnswer> answer_latest_images(const ApiContext&, const ApiRequest&);
 Result<ApiAnswer> answer_siblings(const ApiContext&, const ApiRequest&);
 Result<ApiAnswer> answer_pareto(const ApiContext&, const ApiRequest&);
 Result<ApiAnswer> answer_tco_feed(const ApiContext&, const ApiRequest&);
+Result<ApiAnswer> answer_server_log(const ApiContext&, const ApiRequest&);
+Result<ApiAnswer> answer_server_log_files(const ApiContext&, const ApiRequest&);
+Result<ApiAnswer> answer_server_log_search(const ApiContext&, const ApiRequest&);
+Result<ApiAnswer> answer_log_availability(const ApiContext&, const ApiRequest&);
+Result<ApiAnswer> answer_eval_samples(const ApiContext&, const ApiRequest&);
+/// Traces of requests are not kept yet: nothing is known of any id.
+Result<ApiAnswer> answer_no_traces(const ApiContext&, const ApiRequest&);
 
 /// Reads `limit` and `offset`; an answer instead when one of them is wrong. Without `limit` everything is one page.
 struct Page {

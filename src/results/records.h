@@ -42,15 +42,26 @@ struct BenchmarkRecord {
   std::string held;                                         ///< why the row is in no default answer (api-dashboard 2.5.5); empty: it is
   std::string measured_at;                                  ///< ISO 8601, UTC
   std::string point_key;                                    ///< `model::point_key` of our own rows; else empty
+  std::string log;                                          ///< `LogRecord::name` of the job that measured it; may be empty
   codec::Json raw;                                          ///< our own row as it was published; else null
   /// Import of an answer: the run whose published curve this row was seen in, when that is another run than its own;
   /// 0: none. Answers of an older selection rule stitched curves from several runs.
   std::int64_t curve_run = 0, curve_attempt = 0;
 };
 
+/// One answer of an eval (eval_samples).
+struct SampleRecord {
+  std::int64_t doc_id = 0;
+  std::string prompt, target, response, raw_response;
+  bool passed = false;
+  std::optional<double> score;
+  codec::Json metrics = codec::Json::object();
+};
+
 /// Accuracy of one task (eval_results).
 struct EvalRecord {
   std::int64_t id = 0;
+  std::int64_t config_id = 0;  ///< 0: the store gives one to a deployment that it does not know; else kept where it is free
   Deployment deployment;
   std::string task;
   std::optional<std::int64_t> isl, osl, conc;
@@ -60,6 +71,14 @@ struct EvalRecord {
   codec::Json raw;
   /// Import: which of several rows that the answer does not tell apart (it leaves isl and osl out); 0: the only one.
   std::int64_t copy = 0;
+  std::vector<SampleRecord> samples;
+};
+
+/// A file that a job's servers wrote. UTF-8, without NUL.
+struct LogRecord {
+  std::string name;  ///< of the job: what its artifacts' names have in common
+  std::string file;  ///< relative to its artifact
+  std::string text;
 };
 
 struct ChangelogRecord {
@@ -88,6 +107,7 @@ struct RunBatch {
   std::vector<EvalRecord> evals;
   std::vector<ChangelogRecord> changelog;
   std::vector<RunStatRecord> stats;
+  std::vector<LogRecord> logs;
 };
 
 /// What makes two rows of one run attempt the same row (api-dashboard 2.1: the columns of its unique keys, with nulls not

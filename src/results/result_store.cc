@@ -23,15 +23,41 @@ std::string compact(const Json& json) { return codec::write_json(json, codec::Js
 std::string column_of(const Json& json) { return json.is_null() ? std::string() : compact(json); }
 Value number_or_null(const std::optional<std::int64_t>& value) { return value ? Value(*value) : Value(); }
 
+/// At most `kLogPiece` characters each.
+std::vector<std::string_view> log_pieces(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    std::size_t end = 0;
+    for (std::size_t characters = 0; end < text.size(); ++end) {
+      const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
+      if (begins && characters++ == kLogPiece) break;
+    }
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return out;
+}
+
 /// One write: what it has looked up, inside its transaction.
 class Writer {
  public:
   Writer(store::Database& db, WriteMode mode, std::int64_t generation) : db_(db), mode_(mode), generation_(generation) {}
 
+  /// Ids that somebody else gave to deployments, before any deployment gets one of ours.
+  Status keep_config_ids(const std::vector<RunBatch>& batches) {
+    for (const RunBatch& batch : batches) {
+      for (const EvalRecord& eval : batch.evals) {
+        if (eval.config_id > 0) PAWL_TRY(config_of(eval.deployment, eval.config_id));
+      }
+    }
+    return {};
+  }
+
   Status write(const RunBatch& batch) {
     PAWL_TRY(write_run(batch.run));
     PAWL_TRY(write_rows(batch.run, batch.rows));
     PAWL_TRY(write_rows(batch.run, batch.evals));
+    PAWL_TRY(write_logs(batch));
     for (const ChangelogRecord& entry : batch.changelog) {
       PAWL_TRY(
           db_.execute("INSERT INTO results_changelog VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (run, attempt, base_ref, head_ref) DO UPDATE SET "
@@ -131,13 +157,17 @@ class Writer {
       if (!std::is_same_v<Record, EvalRecord>) {
         PAWL_TRY(db_.execute("DELETE FROM results_curve_row WHERE row_id = ?1", {id}));
       }
+      if (std::is_same_v<Record, EvalRecord>) {
+        PAWL_TRY(db_.execute("DELETE FROM results_sample WHERE eval_id = ?1", {id}));
+      }
       PAWL_TRY(db_.execute(fmt::format("DELETE FROM {} WHERE id = ?1", table), {id}));
       ++report.removed;
     }
     return {};
   }
 
-  Result<std::int64_t> config_of(const Deployment& deployment) {
+  /// `wanted`: the id of a deployment that the store does not know yet, where it is free; 0: any.
+  Result<std::int64_t> config_of(const Deployment& deployment, std::int64_t wanted = 0) {
     const std::string identity = compact(codec::to_json(deployment));
     const auto found = configs_.find(identity);
     if (found != configs_.end()) return found->second;
@@ -150,7 +180,7 @@ class Writer {
     };
     PAWL_TRY(look());
     if (id == 0) {
-      PAWL_ASSIGN(const std::int64_t fresh, next_id("results_config"));
+      PAWL_ASSIGN(const std::int64_t fresh, id_for(wanted, "results_config"));
       PAWL_TRY(db_.execute("INSERT INTO results_config (id, deployment) VALUES (?1, ?2)", {fresh, identity}));
       id = fresh;
     }
@@ -181,7 +211,7 @@ class Writer {
         if (const auto found = next_.find(table); found != next_.end()) found->second = std::max(found->second, wanted);
         return wanted;
       }
-      ++report.renumbered;
+      if (table != "results_config") ++report.renumbered;
     }
     return next_id(table);
   }
@@ -190,9 +220,10 @@ class Writer {
     return db_.execute(
         "INSERT INTO results_benchmark (id, run, attempt, row_key, config_id, benchmark_type, isl, osl, conc, offload_mode, image, recipe_fingerprint, "
         "metrics, "
-        "workers, power_invalid_reasons, power_audit, error, held, measured_at, point_key, raw) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+        "workers, power_invalid_reasons, power_audit, error, held, measured_at, point_key, raw, log) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, "
+        "?12, "
         "?13, "
-        "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+        "?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         {id,
          run.run,
          run.attempt,
@@ -213,16 +244,18 @@ class Writer {
          r.held,
          r.measured_at,
          r.point_key,
-         column_of(r.raw)});
+         column_of(r.raw),
+         r.log});
   }
 
   Status insert(const EvalRecord& r, const RunRecord& run, const std::string& key, std::int64_t id, std::int64_t config) {
-    return db_.execute(
+    PAWL_TRY(db_.execute(
         "INSERT INTO results_eval (id, run, attempt, row_key, config_id, task, isl, osl, conc, metrics, timestamp, point_key, raw) VALUES (?1, ?2, ?3, ?4, ?5, "
         "?6, "
         "?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         {id, run.run, run.attempt, key, config, r.task, number_or_null(r.isl), number_or_null(r.osl), number_or_null(r.conc), compact(r.metrics), r.timestamp,
-         r.point_key, column_of(r.raw)});
+         r.point_key, column_of(r.raw)}));
+    return write_samples(r, id);
   }
 
   Status update(const BenchmarkRecord& r, std::int64_t id, std::int64_t config) {
@@ -230,8 +263,8 @@ class Writer {
     BenchmarkRecord known;
     bool accepted = false;
     PAWL_TRY(db_.query(
-        "SELECT metrics, workers, power_invalid_reasons, power_audit, image, measured_at, point_key, raw, accepted FROM results_benchmark WHERE id = ?1", {id},
-        [&](const store::Row& row) -> Status {
+        "SELECT metrics, workers, power_invalid_reasons, power_audit, image, measured_at, point_key, raw, accepted, log FROM results_benchmark WHERE id = ?1",
+        {id}, [&](const store::Row& row) -> Status {
           PAWL_ASSIGN(known.metrics, codec::parse_json(row.text(0), "stored metrics"));
           PAWL_ASSIGN(known.workers, json_or_null(row.text(1)));
           PAWL_ASSIGN(known.power_invalid_reasons, json_or_null(row.text(2)));
@@ -241,9 +274,11 @@ class Writer {
           known.point_key = row.text(6);
           PAWL_ASSIGN(known.raw, json_or_null(row.text(7)));
           accepted = !row.text(8).empty();
+          known.log = row.text(9);
           return {};
         }));
     BenchmarkRecord now = r;
+    if (now.log.empty()) now.log = known.log;
     if (mode_ == WriteMode::kMerge) {
       Json metrics = known.metrics;
       for (const auto& [key, value] : now.metrics.items()) metrics[key] = value;
@@ -264,14 +299,37 @@ class Writer {
     return db_.execute(
         "UPDATE results_benchmark SET config_id = ?2, image = ?3, metrics = ?4, workers = ?5, power_invalid_reasons = ?6, power_audit = ?7, error = ?8, held = "
         "?9, "
-        "measured_at = ?10, point_key = ?11, raw = ?12 WHERE id = ?1",
+        "measured_at = ?10, point_key = ?11, raw = ?12, log = ?13 WHERE id = ?1",
         {id, config, now.image, compact(now.metrics), column_of(now.workers), column_of(now.power_invalid_reasons), column_of(now.power_audit), now.error,
-         accepted ? std::string() : now.held, now.measured_at, now.point_key, column_of(now.raw)});
+         accepted ? std::string() : now.held, now.measured_at, now.point_key, column_of(now.raw), now.log});
   }
 
   Status update(const EvalRecord& r, std::int64_t id, std::int64_t config) {
-    return db_.execute("UPDATE results_eval SET config_id = ?2, metrics = ?3, timestamp = ?4, point_key = ?5, raw = ?6 WHERE id = ?1",
-                       {id, config, compact(r.metrics), r.timestamp, r.point_key, column_of(r.raw)});
+    PAWL_TRY(db_.execute("UPDATE results_eval SET config_id = ?2, metrics = ?3, timestamp = ?4, point_key = ?5, raw = ?6 WHERE id = ?1",
+                         {id, config, compact(r.metrics), r.timestamp, r.point_key, column_of(r.raw)}));
+    return write_samples(r, id);
+  }
+
+  /// The first text of a sample wins (api-dashboard 2.3).
+  Status write_samples(const EvalRecord& r, std::int64_t id) {
+    for (const SampleRecord& s : r.samples) {
+      PAWL_TRY(db_.execute("INSERT INTO results_sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+                           {id, s.doc_id, s.prompt, s.target, s.response, s.raw_response, s.passed, s.score ? Value(*s.score) : Value(), compact(s.metrics)}));
+    }
+    return {};
+  }
+
+  Status write_logs(const RunBatch& batch) {
+    for (const LogRecord& log : batch.logs) {
+      PAWL_TRY(db_.execute("DELETE FROM results_log_piece WHERE run = ?1 AND attempt = ?2 AND name = ?3 AND file = ?4",
+                           {batch.run.run, batch.run.attempt, log.name, log.file}));
+      std::int64_t piece = 0;
+      for (const std::string_view part : log_pieces(log.text)) {
+        PAWL_TRY(db_.execute("INSERT INTO results_log_piece VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                             {batch.run.run, batch.run.attempt, log.name, log.file, piece++, part}));
+      }
+    }
+    return {};
   }
 
   store::Database& db_;
@@ -369,6 +427,7 @@ Result<WriteReport> ResultStore::write(const std::vector<RunBatch>& batches, Wri
     PAWL_TRY(database_->execute("UPDATE results_meta SET value = value + 1 WHERE key = 'generation'"));
     PAWL_ASSIGN(const std::int64_t generation, this->generation());
     Writer writer(*database_, mode, generation);
+    PAWL_TRY(writer.keep_config_ids(batches));
     for (const RunBatch& batch : batches) PAWL_TRY(writer.write(batch));
     for (const RunBatch& batch : batches) PAWL_TRY(writer.write_curves(batch));
     PAWL_TRY(database_->execute("INSERT INTO results_ingest (at, kind, source, counts, generation) VALUES (?1, ?2, ?3, ?4, ?5)",

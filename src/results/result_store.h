@@ -71,6 +71,8 @@ class ResultStore {
   /// nothing. Rows with the same key keep their id; a new row gets the id that it asks for when that is free.
   Result<WriteReport> write(const std::vector<RunBatch>& batches, WriteMode mode, const WriteOrigin& origin, const IngestCounts& counts = {});
   Status write_availability(const std::vector<AvailabilityRecord>& facts);
+  /// Gives batches whose attempt is not known (0) the newest attempt that the store has of their run, else the first.
+  Status settle_attempts(std::vector<RunBatch>& batches);
 
   /// Hides a run, or one attempt of it, from every answer; later ingests of it stay hidden. Undone with an empty reason.
   Status purge(std::int64_t run, std::optional<std::int64_t> attempt, const std::string& reason, const std::string& at);
@@ -90,6 +92,8 @@ class ResultStore {
   Result<std::vector<AvailabilityRecord>> availability();
   /// What does not hold together: one line a problem. Read-only.
   Result<std::vector<std::string>> verify();
+  /// Everything of another store, with ids, purges, overrides, tokens left out. This store must be empty.
+  Status copy_from(ResultStore& source, const std::string& at, const std::function<void(const RunRecord&)>& progress = {});
   /// Removes the rows of attempts that a newer attempt has hidden, and of purged runs, published before the day.
   Result<std::int64_t> prune(const std::string& before_day, const std::string& at);
 

@@ -94,8 +94,25 @@ CREATE TABLE results_audit (
   id INTEGER PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, action TEXT NOT NULL, detail TEXT NOT NULL) STRICT;
 )sql";
 
-/// Rows of version 1 are published again, under the ids that they had.
+/// Version 3 keeps the answers behind an eval and the logs behind a row. A log is cut into pieces of 65,536 characters: a
+/// reader wants a part.
+constexpr const char* kSamplesAndLogs = R"sql(
+ALTER TABLE results_benchmark ADD COLUMN log TEXT NOT NULL DEFAULT '';
+CREATE TABLE results_sample (
+  eval_id INTEGER NOT NULL REFERENCES results_eval (id) ON DELETE CASCADE, doc_id INTEGER NOT NULL,
+  prompt TEXT NOT NULL, target TEXT NOT NULL, response TEXT NOT NULL, raw_response TEXT NOT NULL, passed INTEGER NOT NULL, score REAL, metrics TEXT NOT NULL,
+  PRIMARY KEY (eval_id, doc_id)) STRICT;
+CREATE TABLE results_log_piece (
+  run INTEGER NOT NULL, attempt INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL, piece INTEGER NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY (run, attempt, name, file, piece),
+  FOREIGN KEY (run, attempt) REFERENCES results_attempt (run, attempt)) STRICT;
+)sql";
+
+/// Rows of version 1 are published again, under the ids that they had. Not in version 2: the code that publishes is of the
+/// newest version.
 Status move_rows(store::Database& db) {
+  PAWL_ASSIGN(const bool old_rows, db.has_table("results_v1_run"));
+  if (!old_rows) return {};
   struct Old {
     Publication publication;
     std::vector<std::int64_t> rows, evals;
@@ -132,6 +149,6 @@ Status move_rows(store::Database& db) {
 
 }  // namespace
 
-store::Schema results_schema() { return {"results", {kRowsAsWritten, {kPublicColumns, move_rows}}}; }
+store::Schema results_schema() { return {"results", {kRowsAsWritten, {kPublicColumns, {}}, {kSamplesAndLogs, move_rows}}}; }
 
 }  // namespace pawl::results

@@ -100,9 +100,20 @@ Status ResultStore::each_batch(const std::function<Status(const RunBatch&)>& tak
     std::map<std::string, std::int64_t> copies;
     PAWL_TRY(each_eval(*database_, "WHERE b.run = ?1 AND b.attempt = ?2 ORDER BY b.id", key, [&](EvalRecord record, const RunRecord&, std::int64_t config) {
       record.copy = copies[row_key_of(record, config)]++;
+      record.config_id = config;
       batch.evals.push_back(std::move(record));
       return Status();
     }));
+    for (EvalRecord& record : batch.evals) {
+      PAWL_ASSIGN(record.samples, samples_of(*database_, record.id));
+    }
+    PAWL_TRY(database_->query("SELECT name, file, text FROM results_log_piece WHERE run = ?1 AND attempt = ?2 ORDER BY name, file, piece", key,
+                              [&](const store::Row& row) {
+                                const bool goes_on = !batch.logs.empty() && batch.logs.back().name == row.text(0) && batch.logs.back().file == row.text(1);
+                                if (!goes_on) batch.logs.push_back({row.text(0), row.text(1), {}});
+                                batch.logs.back().text += row.text(2);
+                                return Status();
+                              }));
     PAWL_TRY(database_->query(
         "SELECT base_ref, head_ref, config_keys, description, pr_link, append_only FROM results_changelog WHERE run = ?1 AND attempt = ?2 ORDER BY base_ref",
         key, [&](const store::Row& row) -> Status {
@@ -122,6 +133,62 @@ Status ResultStore::each_batch(const std::function<Status(const RunBatch&)>& tak
     batch.run = std::move(run);
     PAWL_TRY(take(batch));
   }
+  return {};
+}
+
+Status ResultStore::settle_attempts(std::vector<RunBatch>& batches) {
+  for (RunBatch& batch : batches) {
+    if (batch.run.attempt != 0) continue;
+    batch.run.attempt = 1;
+    PAWL_TRY(database_->query("SELECT max(attempt) FROM results_attempt WHERE run = ?1", {batch.run.run}, [&](const store::Row& row) {
+      if (!row.is_null(0)) batch.run.attempt = row.whole(0);
+      return Status();
+    }));
+    for (BenchmarkRecord& row : batch.rows) {
+      if (row.curve_run != 0 && row.curve_attempt == 0) row.curve_attempt = 1;
+    }
+  }
+  return {};
+}
+
+Status ResultStore::copy_from(ResultStore& source, const std::string& at, const std::function<void(const RunRecord&)>& progress) {
+  PAWL_ASSIGN(const auto mine, runs(1));
+  if (!mine.empty()) return conflict("the store to copy into is not empty", "give a new file, or a database without results");
+  // Curve memberships point at rows of other runs: they come when all rows are there.
+  struct Membership {
+    std::int64_t run, attempt, row;
+  };
+  std::vector<Membership> memberships;
+  PAWL_TRY(source.database_->snapshot([&]() -> Status {
+    PAWL_TRY(database_->transaction([&]() -> Status {
+      // Answers are ordered by the ids of configurations: they stay.
+      PAWL_TRY(source.database_->query("SELECT id, deployment FROM results_config ORDER BY id", {}, [&](const store::Row& row) {
+        return database_->execute("INSERT INTO results_config (id, deployment) VALUES (?1, ?2)", {row.whole(0), row.text(1)});
+      }));
+      PAWL_TRY(source.each_batch([&](const RunBatch& batch) -> Status {
+        RunBatch copy = batch;
+        for (BenchmarkRecord& row : copy.rows) row.curve_run = 0;
+        if (progress) progress(batch.run);
+        PAWL_TRY(write({std::move(copy)}, WriteMode::kReplace, {at, "copy", fmt::format("run {} attempt {}", batch.run.run, batch.run.attempt)}));
+        return {};
+      }));
+      PAWL_TRY(source.database_->query("SELECT run, attempt, row_id FROM results_curve_row", {}, [&](const store::Row& row) {
+        memberships.push_back({row.whole(0), row.whole(1), row.whole(2)});
+        return Status();
+      }));
+      for (const Membership& m : memberships) PAWL_TRY(database_->execute("INSERT INTO results_curve_row VALUES (?1, ?2, ?3)", {m.run, m.attempt, m.row}));
+      PAWL_TRY(source.database_->query("SELECT run, attempt, purged FROM results_attempt WHERE purged <> ''", {}, [&](const store::Row& row) {
+        return database_->execute("UPDATE results_attempt SET purged = ?3 WHERE run = ?1 AND attempt = ?2", {row.whole(0), row.whole(1), row.text(2)});
+      }));
+      PAWL_TRY(source.database_->query("SELECT id, accepted FROM results_benchmark WHERE accepted <> ''", {}, [&](const store::Row& row) {
+        return database_->execute("UPDATE results_benchmark SET accepted = ?2 WHERE id = ?1", {row.whole(0), row.text(1)});
+      }));
+      return source.database_->query("SELECT fact, date FROM results_availability", {}, [&](const store::Row& row) {
+        return database_->execute("INSERT INTO results_availability VALUES (?1, ?2) ON CONFLICT DO NOTHING", {row.text(0), row.text(1)});
+      });
+    }));
+    return {};
+  }));
   return {};
 }
 
@@ -206,6 +273,8 @@ Result<std::int64_t> ResultStore::prune(const std::string& before_day, const std
         "WHERE n.run = r.run AND n.purged = '')))";
     PAWL_TRY(
         database_->execute(fmt::format("DELETE FROM results_curve_row WHERE row_id IN (SELECT id FROM results_benchmark WHERE {})", hidden), {before_day}));
+    PAWL_TRY(database_->execute(fmt::format("DELETE FROM results_sample WHERE eval_id IN (SELECT id FROM results_eval WHERE {})", hidden), {before_day}));
+    PAWL_TRY(database_->execute(fmt::format("DELETE FROM results_log_piece WHERE {}", hidden), {before_day}));
     for (const char* table : {"results_benchmark", "results_eval", "results_run_stat", "results_changelog"}) {
       PAWL_TRY(database_->execute(fmt::format("DELETE FROM {} WHERE {}", table, hidden), {before_day}));
       removed += database_->changes();

@@ -53,10 +53,11 @@ Result<Deployment> deployment_of_text(const std::string& json) {
 Status each_row(store::Database& db, const std::string& condition, const std::vector<store::Value>& values,
                 const std::function<Status(BenchmarkRecord, const RunRecord&, std::int64_t config)>& take) {
   return db.query(
-      fmt::format("SELECT b.id, c.deployment, b.benchmark_type, b.isl, b.osl, b.conc, b.offload_mode, b.image, b.recipe_fingerprint, b.metrics, b.workers, "
-                  "b.power_invalid_reasons, b.power_audit, b.error, b.held, b.measured_at, b.point_key, b.raw, b.config_id, {} FROM results_benchmark b JOIN "
-                  "results_attempt r ON r.run = b.run AND r.attempt = b.attempt JOIN results_config c ON c.id = b.config_id {}",
-                  kRunColumns, condition),
+      fmt::format(
+          "SELECT b.id, c.deployment, b.benchmark_type, b.isl, b.osl, b.conc, b.offload_mode, b.image, b.recipe_fingerprint, b.metrics, b.workers, "
+          "b.power_invalid_reasons, b.power_audit, b.error, b.held, b.measured_at, b.point_key, b.raw, b.log, b.config_id, {} FROM results_benchmark b JOIN "
+          "results_attempt r ON r.run = b.run AND r.attempt = b.attempt JOIN results_config c ON c.id = b.config_id {}",
+          kRunColumns, condition),
       values, [&](const store::Row& row) -> Status {
         BenchmarkRecord r;
         r.id = row.whole(0);
@@ -69,7 +70,8 @@ Status each_row(store::Database& db, const std::string& condition, const std::ve
         PAWL_ASSIGN(r.power_audit, json_or_null(row.text(12)));
         r.error = row.text(13), r.held = row.text(14), r.measured_at = row.text(15), r.point_key = row.text(16);
         PAWL_ASSIGN(r.raw, json_or_null(row.text(17)));
-        return take(std::move(r), run_at(row, 19), row.whole(18));
+        r.log = row.text(18);
+        return take(std::move(r), run_at(row, 20), row.whole(19));
       });
 }
 
@@ -89,6 +91,21 @@ Status each_eval(store::Database& db, const std::string& condition, const std::v
         PAWL_ASSIGN(r.raw, json_or_null(row.text(9)));
         return take(std::move(r), run_at(row, 11), row.whole(10));
       });
+}
+
+Result<std::vector<SampleRecord>> samples_of(store::Database& db, std::int64_t eval) {
+  std::vector<SampleRecord> all;
+  PAWL_TRY(db.query("SELECT doc_id, prompt, target, response, raw_response, passed, score, metrics FROM results_sample WHERE eval_id = ?1 ORDER BY doc_id",
+                    {eval}, [&](const store::Row& row) -> Status {
+                      SampleRecord s;
+                      s.doc_id = row.whole(0), s.prompt = row.text(1), s.target = row.text(2), s.response = row.text(3), s.raw_response = row.text(4);
+                      s.passed = row.whole(5) != 0;
+                      if (!row.is_null(6)) s.score = row.number(6);
+                      PAWL_ASSIGN(s.metrics, codec::parse_json(row.text(7), "a stored sample"));
+                      all.push_back(std::move(s));
+                      return {};
+                    }));
+  return all;
 }
 
 }  // namespace pawl::results

@@ -28,6 +28,11 @@ Status each_row(store::Database& db, const std::string& condition, const std::ve
 Status each_eval(store::Database& db, const std::string& condition, const std::vector<store::Value>& values,
                  const std::function<Status(EvalRecord, const RunRecord&, std::int64_t config)>& take);
 
+/// Characters of one piece of a stored log.
+inline constexpr std::size_t kLogPiece = 65'536;
+/// The samples of an eval row, by document.
+[[nodiscard]] Result<std::vector<SampleRecord>> samples_of(store::Database& db, std::int64_t eval);
+
 /// The deployment of a row of results_config.
 [[nodiscard]] Result<Deployment> deployment_of_text(const std::string& json);
 

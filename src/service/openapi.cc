@@ -46,6 +46,60 @@ constexpr const char* kComponents = R"json({
  "Pareto":{"type":"object","required":["source_url","selection","counts","frontier","hinterland"]}
 })json";
 
+/// What is no reading of the store.
+void add_own_routes(Json& paths) {
+  const auto answer = [](const char* what, const char* type, Json of) {
+    return Json{{"description", what}, {"content", {{type, {{"schema", std::move(of)}}}}}};
+  };
+  const Json error{{"$ref", "#/components/schemas/Error"}}, text{{"type", "string"}}, object{{"type", "object"}};
+  const auto failure = [&](const char* what) { return answer(what, "application/json", error); };
+  const auto parameter = [](const char* name, bool required, const char* what, const char* of) {
+    return Json{{"name", name}, {"in", "query"}, {"required", required}, {"description", what}, {"schema", schema(of)}};
+  };
+  const Json security = Json::array({Json{{"token", Json::array()}}});
+  constexpr const char* kDigits = R"({"type":"string","pattern":"^[1-9][0-9]{0,17}$"})";
+  paths["/api/unofficial-run"] = {
+      {"get",
+       {{"summary", "Rows of runs that are not in the store, from their artifacts"},
+        {"x-stability", "page-owned"},
+        {"parameters", Json::array({parameter("runId", true, "Up to 8 run numbers, comma-separated",
+                                              R"({"type":"string","pattern":"^[1-9][0-9]{0,17}(,[1-9][0-9]{0,17}){0,7}$"})")})},
+        {"responses",
+         {{"200", answer("OK", "application/json", Json{{"type", "object"}, {"required", {"runInfos", "benchmarks", "evaluations"}}})},
+          {"400", failure("runId is wrong")},
+          {"404", failure("No artifacts of such a run")},
+          {"502", failure("The artifacts cannot be read")}}}}}};
+  paths["/api/v1/events"] = {{"get",
+                              {{"summary", "Server-sent events: writes to the store, jobs of sweeps (ours)"},
+                               {"x-stability", "beta"},
+                               {"responses", {{"200", answer("A stream without end", "text/event-stream", text)}, {"503", failure("Too many listeners")}}}}}};
+  paths["/api/v1/ingest"] = {
+      {"post",
+       {{"summary", "Takes in an archive of a run's artifacts (ours)"},
+        {"x-stability", "beta"},
+        {"security", security},
+        {"parameters", Json::array({parameter("run", false, "Number of the run, where its artifacts do not say", kDigits),
+                                    parameter("attempt", false, "Attempt of the run", kDigits),
+                                    parameter("date", false, "Day of publication", R"({"type":"string","format":"date"})"),
+                                    parameter("name", false, "Name of the run", R"({"type":"string","maxLength":200})")})},
+        {"requestBody", {{"required", true}, {"content", {{"application/zip", {{"schema", {{"type", "string"}, {"contentMediaType", "application/zip"}}}}}}}}},
+        {"responses",
+         {{"200", answer("Stored", "application/json", object)},
+          {"400", failure("A parameter or the archive is wrong")},
+          {"401", answer("No token with the scope ingest", "text/plain", text)},
+          {"413", answer("The archive is larger than 64 MiB", "text/plain", text)}}}}}};
+  paths["/api/v1/invalidate"] = {
+      {"post",
+       {{"summary", "Drops the answers that are kept ready"},
+        {"x-stability", "admin"},
+        {"security", security},
+        {"parameters", Json::array({parameter("scope", false, "Of the reference; we have none", R"({"type":"string","maxLength":100})")})},
+        {"responses",
+         {{"200", answer("Dropped", "application/json", object)},
+          {"400", failure("Unknown scope")},
+          {"401", answer("No token with the scope admin", "text/plain", text)}}}}}};
+}
+
 }  // namespace
 
 std::string openapi_document(const std::string& version) {
@@ -63,6 +117,7 @@ std::string openapi_document(const std::string& version) {
         content["application/vnd.pawl.columns+json"] = Json{{"schema", {{"type", "object"}, {"required", {"schema", "rows", "words", "numbers", "metrics"}}}}};
       }
     }
+    if (route.other_type != nullptr) content[route.other_type] = Json{{"schema", {{"type", "string"}}}};
     const auto failure = [&](const char* what) { return Json{{"description", what}, {"content", {{"application/json", {{"schema", error}}}}}}; };
     paths[route.path] = {{"get",
                           {{"summary", route.summary},
@@ -74,10 +129,11 @@ std::string openapi_document(const std::string& version) {
                              {"400", failure("A parameter is wrong")},
                              {"404", failure("Not found")}}}}}};
   }
+  add_own_routes(paths);
   const Json document{{"openapi", "3.1.0"},
                       {"info", {{"title", "pawl results API"}, {"version", version}}},
                       {"paths", paths},
-                      {"components", {{"schemas", schema(kComponents)}}}};
+                      {"components", {{"schemas", schema(kComponents)}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
   return codec::write_json(document, codec::JsonForm::kCompactUtf8);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -13,7 +14,10 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "codec/describe.h"
 #include "http/target.h"
+#include "results/ingest.h"
+#include "results/overlay.h"
 #include "results/result_store.h"
 #include "results/tokens.h"
 #include "service/openapi.h"
@@ -28,6 +32,7 @@ using http::Request;
 using http::Response;
 
 constexpr std::size_t kPageRunsMax = 50;
+constexpr std::string_view kOwnPaths[] = {"/", "/healthz", "/metrics", "/api/openapi.json", "/api/unofficial-run", "/api/v1/invalidate", "/api/v1/ingest"};
 
 Response finish(int status, const char* type, std::string body, const char* caching) {
   return {status,
@@ -148,7 +153,8 @@ Service::Service(ServiceOptions options, std::unique_ptr<Connections> connection
       counters_(std::make_unique<Counters>()),
       api_(options_.names),
       cache_(options_.cache_bytes_max),
-      openapi_(openapi_document(options_.version)) {}
+      openapi_(openapi_document(options_.version)),
+      events_(std::make_unique<EventStream>([this] { return store::Database::open_place(options_.database, options_.schemas); })) {}
 Service::~Service() = default;
 
 Result<std::unique_ptr<Service>> Service::create(ServiceOptions options) {
@@ -174,6 +180,7 @@ Result<Response> Service::route(const Request& request) {
   }
   if (path == "/api/openapi.json")
     return finish(200, "application/json; charset=utf-8", openapi_, "public, max-age=0, s-maxage=3600, stale-while-revalidate=86400");
+  if (path == "/api/unofficial-run") return unofficial_run(request);
   if (path.starts_with("/api/")) return api(request);
   if (path == "/") {
     return connections_->with([](store::Database& database) -> Result<Response> {
@@ -228,6 +235,7 @@ Result<Response> Service::api(const Request& request) {
     Response response = finish(answer.status, answer.type.c_str(), {}, kept ? "public, max-age=0, s-maxage=86400" : "no-store");
     response.fields.emplace_back("Access-Control-Allow-Origin", "*");
     response.fields.emplace_back("Vary", "Accept, Accept-Encoding");
+    if (!answer.attachment.empty()) response.fields.emplace_back("Content-Disposition", fmt::format("attachment; filename=\"{}\"", answer.attachment));
     if (!kept) {
       response.body = answer.body;
       return response;
@@ -262,65 +270,152 @@ Result<Response> Service::api(const Request& request) {
   });
 }
 
-Result<Response> Service::invalidate(const Request& request) {
+namespace {
+
+std::string bearer_of(const Request& request) {
   const std::string field = http::find_field(request.fields, "Authorization").value_or("");
   constexpr std::string_view kBearer = "Bearer ";
-  const std::string secret = field.starts_with(kBearer) ? field.substr(kBearer.size()) : std::string();
+  return field.starts_with(kBearer) ? field.substr(kBearer.size()) : std::string();
+}
+
+Response unauthorized() { return finish(401, "text/plain; charset=utf-8", "Unauthorized", "no-store"); }
+Response json_response(const Json& json) {
+  return finish(200, "application/json; charset=utf-8", codec::write_json(json, codec::JsonForm::kCompactUtf8), "no-store");
+}
+
+bool is_digits(std::string_view text) { return !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string_view::npos; }
+
+}  // namespace
+
+Result<Response> Service::invalidate(const Request& request) {
   return connections_->with([&](store::Database& database) -> Result<Response> {
-    PAWL_ASSIGN(const auto who, results::Tokens(database).check(secret, "admin"));
-    if (!who) return finish(401, "text/plain; charset=utf-8", "Unauthorized", "no-store");
+    PAWL_ASSIGN(const auto who, results::Tokens(database).check(bearer_of(request), "admin"));
+    if (!who) return unauthorized();
     if (request.parameter("scope")) return error_response(400, "Unknown scope");
     const std::size_t dropped = cache_.clear();
-    PAWL_TRY(results::Tokens(database).audit({}, *who, "invalidate", fmt::format("{} answers", dropped)));
-    return finish(200, "application/json; charset=utf-8",
-                  codec::write_json(Json{{"invalidated", true}, {"blobsDeleted", dropped}}, codec::JsonForm::kCompactUtf8), "no-store");
+    PAWL_TRY(results::Tokens(database).audit(options_.now(), *who, "invalidate", fmt::format("{} answers", dropped)));
+    return json_response(Json{{"invalidated", true}, {"blobsDeleted", dropped}});
   });
 }
 
+Result<Response> Service::ingest(const Request& request) {
+  return connections_->with([&](store::Database& database) -> Result<Response> {
+    // First of all: whoever has no token learns nothing, and costs nothing.
+    PAWL_ASSIGN(const auto who, results::Tokens(database).check(bearer_of(request), "ingest"));
+    if (!who) return unauthorized();
+    if (options_.vocabulary == nullptr) return error_response(404, "Not found");
+    results::RunHints hints;
+    for (const auto& [name, into] : {std::pair("run", &hints.run), {"attempt", &hints.attempt}}) {
+      const auto text = request.parameter(name);
+      if (!text) continue;
+      if (!is_digits(*text)) return error_response(400, fmt::format("{} must be digits", name));
+      *into = *parse_int(*text);
+    }
+    hints.date = request.parameter("date").value_or("");
+    if (!hints.date.empty() && !results::is_day(hints.date)) return error_response(400, "Invalid date format (YYYY-MM-DD required)");
+    hints.name = request.parameter("name").value_or("");
+    const auto artifacts = results::read_artifact_archive(request.body, "the body");
+    if (!artifacts) return error_response(400, artifacts.error().message);
+    results::IngestCounts counts;
+    const auto batch = results::batch_of_artifacts(*artifacts, hints, results::RowMapper(*options_.vocabulary), counts);
+    if (!batch) return error_response(400, batch.error().message);
+    const std::string at = options_.now();
+    results::RunBatch stamped = *batch;
+    stamped.run.published_at = at;
+    const std::string what = fmt::format("run {} attempt {}", stamped.run.run, stamped.run.attempt);
+    PAWL_ASSIGN(const results::WriteReport report,
+                results::ResultStore(database).write({std::move(stamped)}, results::WriteMode::kUpsert, {at, "ingest", what}, counts));
+    PAWL_TRY(results::Tokens(database).audit(at, *who, "ingest", fmt::format("{}: {} rows, {} evals", what, counts.rows, counts.evals)));
+    return json_response(Json{{"ingested", true},
+                              {"run", std::to_string(batch->run.run)},
+                              {"attempt", batch->run.attempt},
+                              {"counts", codec::to_json(counts)},
+                              {"inserted", report.inserted},
+                              {"updated", report.updated},
+                              {"generation", report.generation}});
+  });
+}
+
+Result<Response> Service::unofficial_run(const Request& request) {
+  const std::string list = request.parameter("runId").value_or("");
+  if (list.empty()) return error_response(400, "runId must be provided");
+  std::vector<std::int64_t> wanted;
+  constexpr std::size_t kRunsMax = 8;
+  for (const std::string_view part : split(list, ',')) {
+    if (!is_digits(trim(part))) return error_response(400, "runId must be a comma-separated list of numeric values");
+    const std::int64_t run = *parse_int(trim(part));
+    if (std::ranges::find(wanted, run) == wanted.end()) wanted.push_back(run);
+  }
+  if (wanted.size() > kRunsMax) return error_response(400, fmt::format("too many runs (max {})", kRunsMax));
+  std::vector<results::RunBatch> runs;
+  for (const std::int64_t run : wanted) {
+    if (!options_.unofficial_run) break;
+    auto found = options_.unofficial_run(run);
+    // Artifacts that are broken are the peer's trouble, not ours.
+    if (!found) return error_response(502, fmt::format("run {}: {}", run, found.error().message));
+    if (*found) runs.push_back(std::move(**found));
+  }
+  if (std::ranges::all_of(runs, [](const results::RunBatch& b) { return b.rows.empty() && b.evals.empty(); })) return error_response(404, "Not found");
+  Response response = finish(200, "application/json; charset=utf-8", results::overlay_answer(runs), "no-store");
+  response.fields.emplace_back("Access-Control-Allow-Origin", "*");
+  return response;
+}
+
 Response Service::answer(const Request& request) {
-  const bool api_route = results::ResultsApi::find(request.path) != nullptr;
-  const bool named = api_route || request.path == "/" || request.path == "/healthz" || request.path == "/metrics" || request.path == "/api/openapi.json";
-  const auto counted = [&](Response response) {
-    counters_->count(named                                  ? request.path
-                     : request.path.starts_with("/cr/")     ? "/cr"
-                     : request.path == "/api/v1/invalidate" ? request.path
-                                                            : "other",
-                     response.status);
-    return response;
-  };
-  const bool clears = request.path == "/api/v1/invalidate";
+  Response response = checked(request);
+  const bool named = results::ResultsApi::find(request.path) != nullptr || std::ranges::find(kOwnPaths, request.path) != std::end(kOwnPaths);
+  counters_->count(named ? request.path : request.path.starts_with("/cr/") ? "/cr" : "other", response.status);
+  return response;
+}
+
+Response Service::checked(const Request& request) {
+  const bool writes = request.path == "/api/v1/invalidate" || request.path == "/api/v1/ingest";
   if (request.method == "OPTIONS" && request.path.starts_with("/api/")) {
     Response response = finish(204, "text/plain", {}, "no-store");
     response.fields.emplace_back("Access-Control-Allow-Origin", "*");
-    response.fields.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS");
+    response.fields.emplace_back("Access-Control-Allow-Methods", writes ? "POST, OPTIONS" : "GET, HEAD, OPTIONS");
     response.fields.emplace_back("Access-Control-Allow-Headers", "Accept, If-None-Match, X-InferenceX-Traffic");
     response.fields.emplace_back("Access-Control-Max-Age", "86400");
-    return counted(std::move(response));
+    return response;
   }
-  if (clears ? request.method != "POST" : request.method != "GET" && request.method != "HEAD") {
+  if (writes ? request.method != "POST" : request.method != "GET" && request.method != "HEAD") {
     Response response = error_response(405, "Method not allowed");
-    response.fields.emplace_back("Allow", clears ? "POST" : "GET, HEAD");
-    return counted(std::move(response));
+    response.fields.emplace_back("Allow", writes ? "POST, OPTIONS" : "GET, HEAD, OPTIONS");
+    return response;
   }
   constexpr std::size_t kParametersMax = 64, kParameterBytesMax = 8u << 10;
   std::size_t bytes = 0;
-  for (const auto& [name, value] : request.query) bytes += name.size() + value.size();
+  for (const auto& [name, value] : request.query) {
+    bytes += name.size() + value.size();
+    if (!is_utf8(name) || !is_utf8(value)) return error_response(400, "a parameter is not UTF-8");
+  }
   if (request.query.size() > kParametersMax || bytes > kParameterBytesMax) {
-    return counted(error_response(414, fmt::format("the parameters are more than {} or longer than {} bytes", kParametersMax, kParameterBytesMax)));
+    return error_response(414, fmt::format("the parameters are more than {} or longer than {} bytes", kParametersMax, kParameterBytesMax));
   }
   Result<Response> response;
   try {
-    response = clears ? invalidate(request) : route(request);
+    response = request.path == "/api/v1/ingest" ? ingest(request) : writes ? invalidate(request) : route(request);
   } catch (const std::exception& e) {
     response = internal_error(e.what());
   }
-  if (response) return counted(std::move(*response));
+  if (response) return std::move(*response);
   fmt::print(stderr, "pawl: {} {}: {}\n", request.method, request.path, response.error().message);
-  return counted(error_response(500, "Internal server error"));
+  return error_response(500, "Internal server error");
 }
 
 http::Handler Service::handler() {
-  return [this](Request request, std::shared_ptr<http::Responder> responder) { responder->send(answer(request)); };
+  return [this](Request request, std::shared_ptr<http::Responder> responder) {
+    if (request.path == "/api/v1/events" && request.method == "GET") {
+      const auto last = http::find_field(request.fields, "Last-Event-ID");
+      counters_->count(request.path, 200);
+      // A listener too many is told when to come back.
+      if (!events_->add(responder, last ? parse_int(*last) : std::nullopt)) responder->send(error_response(503, "too many listeners"));
+      return;
+    }
+    responder->send(answer(request));
+  };
 }
+
+void Service::stop_streams() { events_->stop(); }
 
 }  // namespace pawl::service

@@ -1,4 +1,5 @@
 #include "telemetry/engine_metrics.h"
+#include "telemetry/metrics_difference.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,21 @@ TEST(EngineMetrics, ACounterThatFellWasRestarted) {
   const auto counters = counter_changes("u", parse_metrics("a_total 10\n"), parse_metrics("a_total 4\n"));
   EXPECT_EQ(counters.restarted, std::vector<std::string>{"a_total"});
   EXPECT_EQ(counters.change.at("a_total"), 4);
+}
+
+TEST(MetricsDifference, ALabelThatWasGainedLeavesTheSumAsItIs) {
+  const MetricsPage before = parse_metrics("# TYPE a counter\na{m=\"x\"} 5\n# TYPE gone gauge\ngone 1\n# TYPE same gauge\nsame 2\n");
+  const MetricsPage after =
+      parse_metrics("# TYPE a counter\na{m=\"x\",role=\"p\"} 2\na{m=\"x\",role=\"d\"} 3\n# TYPE same gauge\nsame 7\n# TYPE fresh gauge\nfresh 1\n");
+  const MetricsDifference found = metrics_difference(before, after);
+  EXPECT_EQ(found.added, std::vector<std::string>{"fresh"});
+  EXPECT_EQ(found.gone, std::vector<std::string>{"gone"});
+  EXPECT_EQ(found.unchanged, 1);
+  ASSERT_EQ(found.labels.size(), 1u);
+  EXPECT_EQ(found.labels[0].gained, std::vector<std::string>{"role"});
+  EXPECT_EQ(found.labels[0].new_series, 2);
+  EXPECT_EQ(found.labels[0].old_sum, 5);
+  EXPECT_EQ(found.labels[0].new_sum, 5);
 }
 
 }  // namespace
