@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli.h"
@@ -79,6 +80,8 @@ Result<ExitStatus> show(World& world, const CommonFlags& common, const BaselineF
     request.points.push_back(std::move(point));
   }
   if (request.points.empty()) return bad_input(fmt::format("{}: no points", flags.recipe));
+  // Catalogues write # where an image name has a slash behind its registry.
+  std::ranges::replace(request.image, '#', '/');
   request.display = flags.model.empty() ? place.names->display(request.points.front().deployment.model) : flags.model;
   if (!flags.date.empty()) request.date = flags.date;
   PAWL_ASSIGN(const results::FrozenBaseline baseline, results::freeze_baseline(*place.source, request));

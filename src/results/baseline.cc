@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "codec/describe.h"
@@ -205,10 +206,15 @@ class Freeze {
     };
     const Query exact{{"model", request_.display}, {"date", out_.date}, {"exact", "true"}};
     PAWL_ASSIGN(const Json rows, source_.get("/api/v1/evaluations", exact));
-    std::set<std::string> seen;
+    // Servers that know no filter answer with everything, and each in its own order.
+    std::vector<Json> of_day;
     for (const Json& row : rows.is_array() ? rows : Json::array()) {
-      // Servers that know no filter answer with everything.
-      if (!of_this(row) || text_of(row, "date") != out_.date) continue;
+      if (of_this(row) && text_of(row, "date") == out_.date) of_day.push_back(row);
+    }
+    const auto order = [](const Json& row) { return std::tuple(whole_of(row, "conc").value_or(0), text_of(row, "task"), whole_of(row, "id").value_or(0)); };
+    std::ranges::stable_sort(of_day, [&](const Json& a, const Json& b) { return order(a) < order(b); });
+    std::set<std::string> seen;
+    for (const Json& row : of_day) {
       const std::int64_t run = producer_of(text_of(row, "run_url")).run;
       const bool ours = std::ranges::any_of(out_.producers, [&](const BaselineProducer& p) { return p.run == run; });
       const auto point =
