@@ -145,7 +145,7 @@ pawl_module(store     LEVEL 30 USES base io codec model EXTERNAL sqlite pq)
 pawl_module(loadgen   LEVEL 30 USES base io codec model stats wire measure workload backend EXTERNAL tls threads)
 pawl_module(telemetry LEVEL 31 USES base io codec model http EXTERNAL threads)
 # ── L4 ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
-pawl_module(evals     LEVEL 40 USES base io codec model stats http)
+pawl_module(evals     LEVEL 40 USES base io codec model measure workload backend loadgen http)
 pawl_module(forge     LEVEL 40 USES base io codec model domain store EXTERNAL git2)
 pawl_module(results   LEVEL 40 USES base io codec model domain http store EXTERNAL archive)
 pawl_module(upstream  LEVEL 40 USES base io codec model plan playbook EXTERNAL python_grammar archive git2)

@@ -128,6 +128,7 @@ void add_all_commands(Cli& cli) {
   add_bench_command(cli);
   add_power_commands(cli);
   add_evidence_command(cli);
+  add_eval_commands(cli);
   add_tokenize_command(cli);
   add_twin_command(cli);
   add_job_command(cli);

@@ -33,8 +33,8 @@ struct Pattern::Code {
 
 Result<Pattern> Pattern::compile(std::string_view expression) { return compile_with(expression, PCRE2_ANCHORED | PCRE2_ENDANCHORED); }
 
-Result<Pattern> Pattern::compile_search(std::string_view expression) {
-  PAWL_ASSIGN(Pattern pattern, compile_with(expression, 0));
+Result<Pattern> Pattern::compile_search(std::string_view expression, bool characters) {
+  PAWL_ASSIGN(Pattern pattern, compile_with(expression, characters ? PCRE2_UTF | PCRE2_MATCH_INVALID_UTF : 0));
   // Without it (a kernel that forbids it) the interpreter does the same, slower.
   pcre2_jit_compile(pattern.code_->code.get(), PCRE2_JIT_COMPLETE);
   return pattern;
@@ -78,20 +78,25 @@ std::optional<std::map<std::string, std::string>> Pattern::match(std::string_vie
   return groups;
 }
 
-bool Pattern::find(std::string_view text, std::vector<std::string_view>& groups) const {
+bool Pattern::find(std::string_view text, std::vector<std::string_view>& groups, std::size_t from) const {
   constexpr std::uint32_t kGroupsMax = 32;
   thread_local const std::unique_ptr<pcre2_match_data, MatchDeleter> data(pcre2_match_data_create(kGroupsMax, nullptr));
-  const int found = pcre2_match(code_->code.get(), bytes_of(text), text.size(), 0, 0, data.get(), code_->limits.get());
+  const int found = pcre2_match(code_->code.get(), bytes_of(text), text.size(), from, 0, data.get(), code_->limits.get());
   groups.clear();
   if (found < 0) return false;
   const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(data.get());
-  std::uint32_t captures = 0;
-  pcre2_pattern_info(code_->code.get(), PCRE2_INFO_CAPTURECOUNT, &captures);
+  const std::size_t captures = this->groups();
   for (std::uint32_t i = 0; i <= captures && i < kGroupsMax; ++i) {
     const bool set = (found == 0 || i < static_cast<std::uint32_t>(found)) && ends[2 * i] != PCRE2_UNSET && ends[2 * i + 1] >= ends[2 * i];
     groups.push_back(set ? text.substr(ends[2 * i], ends[2 * i + 1] - ends[2 * i]) : std::string_view());
   }
   return true;
+}
+
+std::size_t Pattern::groups() const {
+  std::uint32_t captures = 0;
+  pcre2_pattern_info(code_->code.get(), PCRE2_INFO_CAPTURECOUNT, &captures);
+  return captures;
 }
 
 std::optional<std::size_t> Pattern::group(const std::string& name) const {

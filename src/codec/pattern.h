@@ -22,11 +22,15 @@ class Pattern {
   /// than a million steps counts as none: a pattern is data, and its text may be hostile.
   [[nodiscard]] std::optional<std::map<std::string, std::string>> match(std::string_view text) const;
 
-  /// An expression that is looked for anywhere in a text. Error: as `compile`.
-  [[nodiscard]] static Result<Pattern> compile_search(std::string_view expression);
-  /// Where an expression made by `compile_search` first stands: false when nowhere. `groups` becomes the whole match and then each numbered
-  /// group, empty where one took no part; they are views into `text`. Many times as fast as `match`; the same limit of steps.
-  [[nodiscard]] bool find(std::string_view text, std::vector<std::string_view>& groups) const;
+  /// An expression that is looked for anywhere in a text. `characters`: a dot and a class mean a character of UTF-8, not a byte (bytes that are
+  /// no UTF-8 match nothing). Error: as `compile`.
+  [[nodiscard]] static Result<Pattern> compile_search(std::string_view expression, bool characters = false);
+  /// Where an expression made by `compile_search` first stands, at byte `from` or behind: false when nowhere. What stands before `from` is
+  /// seen by `^`, `\b` and look-behinds. `groups` becomes the whole match and then each numbered group, empty where one took no part;
+  /// they are views into `text`. Many times as fast as `match`; the same limit of steps.
+  [[nodiscard]] bool find(std::string_view text, std::vector<std::string_view>& groups, std::size_t from = 0) const;
+  /// How many groups there are, without the whole match.
+  [[nodiscard]] std::size_t groups() const;
   /// The number of a named group; nothing when there is none of that name.
   [[nodiscard]] std::optional<std::size_t> group(const std::string& name) const;
 

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
-#include <vector>
 
 #include "base/text.h"
 #include "model/bench_result.h"
@@ -13,78 +12,102 @@
 namespace pawl::evals {
 namespace {
 
-// std::regex recurses once a character, up to a kilobyte of stack each: a text is searched through windows, so that no
-// response can overflow the stack. The overlap is what a match may need across the end of a window.
-constexpr std::size_t kWindow = 4096;
-constexpr std::size_t kOverlap = 1024;
-
-std::string chosen_group(const std::cmatch& match) {
-  if (match.size() == 1) return match.str(0);
-  for (std::size_t group = 1; group < match.size(); ++group) {
-    if (match.length(group) > 0) return match.str(group);
-  }
-  return {};
+/// The length of the character that begins at `at`: behind an empty match the search goes on after it.
+std::size_t character_at(std::string_view text, std::size_t at) {
+  std::size_t length = 1;
+  while (at + length < text.size() && (static_cast<unsigned char>(text[at + length]) & 0xc0) == 0x80) ++length;
+  return length;
 }
 
-std::vector<std::string> all_matches(const std::regex& pattern, std::string_view text) {
-  std::vector<std::string> found;
+/// Calls `use` with the groups of every match, from the left.
+template <class F>
+void each_match(const codec::Pattern& pattern, std::string_view text, F&& use) {
+  std::vector<std::string_view> groups;
   std::size_t from = 0;
-  while (from <= text.size()) {
-    const std::size_t until = std::min(from + kWindow, text.size());
-    auto flags = std::regex_constants::match_default;
-    if (from > 0) flags |= std::regex_constants::match_prev_avail;
-    if (until < text.size()) flags |= std::regex_constants::match_not_eol | std::regex_constants::match_not_eow;
-    std::cmatch match;
-    if (!std::regex_search(text.data() + from, text.data() + until, match, pattern, flags)) {
-      if (until == text.size()) break;
-      from = until - kOverlap;
-      continue;
-    }
-    const std::size_t begin = from + static_cast<std::size_t>(match.position(0));
-    const std::size_t end = begin + static_cast<std::size_t>(match.length(0));
-    if (end == until && until < text.size() && begin > from) {
-      from = begin;  // it may go on behind the window: look again from where it begins
-      continue;
-    }
-    found.push_back(chosen_group(match));
-    from = end == begin ? end + 1 : end;
+  while (from <= text.size() && pattern.find(text, groups, from)) {
+    const auto begin = groups[0].data() == nullptr ? from : static_cast<std::size_t>(groups[0].data() - text.data());
+    const std::size_t end = begin + groups[0].size();
+    use(groups, begin, end);
+    from = end == begin ? end + character_at(text, end) : end;
   }
-  return found;
 }
 
-std::string normalised(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c != ',' && c != '$') out += c;
+/// As Python's findall chooses: the whole match without groups, the group of one, of several the first that holds something.
+std::optional<std::string> chosen_group(const std::vector<std::string_view>& groups, std::size_t count) {
+  if (count == 0) return std::string(groups[0]);
+  if (count == 1) return std::string(groups.size() > 1 ? groups[1] : std::string_view());
+  for (std::size_t group = 1; group < groups.size(); ++group) {
+    if (!groups[group].empty()) return std::string(groups[group]);
   }
-  constexpr std::string_view kMarker = "#### ";
-  if (const auto marker = out.rfind(kMarker); marker != std::string::npos) out.erase(0, marker + kMarker.size());
-  if (out.ends_with('.')) out.pop_back();
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return std::nullopt;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  std::string digits;
+  for (const char c : trim(text)) {
+    if (c != ',' && c != '$' && c != ' ' && c != '%') digits += c;
   }
-  return out;
+  while (digits.ends_with('.')) digits.pop_back();
+  return parse_double(digits);
 }
 
 }  // namespace
 
 Result<Extractor> Extractor::compile(const Filter& filter) {
-  try {
-    return Extractor(std::regex(filter.pattern, std::regex::ECMAScript), filter.group_select);
-  } catch (const std::regex_error& e) {
-    return bad_input(fmt::format("\"{}\" is no regular expression: {}", filter.pattern, e.what()), "patterns are ECMAScript regular expressions");
-  }
+  PAWL_ASSIGN(codec::Pattern pattern, codec::Pattern::compile_search(filter.pattern, true));
+  return Extractor(std::move(pattern), filter.group_select);
 }
 
 std::string Extractor::extract(std::string_view response) const {
-  const auto matches = all_matches(pattern_, response);
-  const auto count = static_cast<std::int64_t>(matches.size());
-  const std::int64_t index = group_select_ < 0 ? count + group_select_ : group_select_;
-  if (index < 0 || index >= count) return std::string(kInvalid);
-  return std::string(trim(matches[static_cast<std::size_t>(index)]));
+  std::vector<std::optional<std::string>> found;
+  const std::size_t count = pattern_.groups();
+  each_match(pattern_, response, [&](const auto& groups, std::size_t, std::size_t) { found.push_back(chosen_group(groups, count)); });
+  const auto size = static_cast<std::int64_t>(found.size());
+  const std::int64_t index = group_select_ < 0 ? size + group_select_ : group_select_;
+  if (index < 0 || index >= size) return std::string(kInvalid);
+  const std::optional<std::string>& chosen = found[static_cast<std::size_t>(index)];
+  return chosen ? std::string(trim(*chosen)) : std::string(kInvalid);
 }
 
-bool exact_match(std::string_view extracted, std::string_view gold) { return normalised(extracted) == normalised(gold); }
+Result<Matcher> Matcher::compile(const MatchRules& rules) {
+  Matcher out;
+  for (const std::string& pattern : rules.ignored) {
+    PAWL_ASSIGN(codec::Pattern compiled, codec::Pattern::compile_search(pattern, true));
+    out.ignored_.push_back(std::move(compiled));
+  }
+  out.ignore_case_ = rules.ignore_case;
+  out.ignore_punctuation_ = rules.ignore_punctuation;
+  return out;
+}
+
+std::string Matcher::normalised(std::string_view text) const {
+  std::string out(text);
+  for (const codec::Pattern& pattern : ignored_) {
+    std::string kept;
+    std::size_t from = 0;
+    each_match(pattern, out, [&](const auto&, std::size_t begin, std::size_t end) {
+      kept.append(out, from, begin - from);
+      from = end;
+    });
+    kept.append(out, from);
+    out = std::move(kept);
+  }
+  if (ignore_case_) {
+    for (char& c : out) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+  }
+  if (ignore_punctuation_) std::erase_if(out, [](char c) { return std::ispunct(static_cast<unsigned char>(c)) != 0; });
+  return out;
+}
+
+bool Matcher::equal(std::string_view extracted, std::string_view target) const { return normalised(extracted) == normalised(target); }
+
+bool numeric_equal(std::string_view extracted, std::string_view target) {
+  const std::size_t marker = target.rfind("#### ");
+  const auto a = number_in(extracted), b = number_in(marker == std::string_view::npos ? target : target.substr(marker + 5));
+  return a && b && *a == *b;
+}
 
 Score score(std::int64_t passed, std::int64_t n) {
   if (n < 1) return {model::kUnknown, model::kUnknown};

@@ -46,7 +46,8 @@ TEST(EvalTask, IsReadWithItsPromptFiltersAndQuestions) {
   EXPECT_EQ(task->threshold, 0.5);
   EXPECT_EQ(task->until, std::vector<std::string>{"</s>"});
   EXPECT_EQ(task->strict.group_select, -1);
-  EXPECT_EQ(task->flexible.group_select, 0) << "the first match when it does not say";
+  ASSERT_TRUE(task->flexible);
+  EXPECT_EQ(task->flexible->group_select, 0) << "the first match when it does not say";
   EXPECT_EQ(task->definition.size(), 64u);
   ASSERT_EQ(task->questions.size(), 1u);
   EXPECT_EQ(task->questions[0].answer, "2");
@@ -57,6 +58,60 @@ TEST(EvalTask, TheOneThatShipsIsGood) {
   const auto task = load_task(posix::EmbeddedAssets(), "arith24");
   ASSERT_TRUE(task) << task.error().message << "\n" << task.error().remedy;
   EXPECT_EQ(task->questions.size(), 24u);
+}
+
+constexpr const char* kRow = "{\"question\": \"How many?\", \"answer\": \"first 1, then\\n#### 1,2\"}\n";
+
+TEST(EvalTask, Gsm8kReadsItsQuestionsFromADataSet) {
+  for (const char* name : {"gsm8k", "gsm8k-inferencex"}) {
+    SCOPED_TRACE(name);
+    const auto missing = load_task(posix::EmbeddedAssets(), name);
+    ASSERT_FALSE(missing);
+    EXPECT_NE(missing.error().remedy.find("--data-set"), std::string::npos) << missing.error().remedy;
+    const auto task = load_task(posix::EmbeddedAssets(), name, "some.jsonl", [](const std::string& wanted) -> Result<std::string> {
+      EXPECT_EQ(wanted, "some.jsonl");
+      return std::string(kRow) + "\n" + kRow;
+    });
+    ASSERT_TRUE(task) << task.error().message << "\n" << task.error().remedy;
+    ASSERT_EQ(task->questions.size(), 2u);
+    EXPECT_EQ(task->questions[0].answer, "1,2");
+    EXPECT_EQ(task->reported_name(), "gsm8k");
+    EXPECT_EQ(task->name, name);
+    EXPECT_EQ(task->threshold_for("glm5"), 0.94);
+    EXPECT_EQ(task->threshold_for("unknown"), 0.9);
+    EXPECT_EQ(task->strict.group_select, std::string(name) == "gsm8k" ? 0 : -1);
+    const std::string prompt = task->prompt_of(task->questions[0]);
+    EXPECT_TRUE(prompt.ends_with("Answer:")) << prompt;
+    std::size_t shots = 0;
+    for (std::size_t at = prompt.find("\n#### "); at != std::string::npos; at = prompt.find("\n#### ", at + 1)) ++shots;
+    EXPECT_EQ(shots, 5u);
+  }
+}
+
+TEST(EvalTask, TheDefinitionHoldsTheQuestions) {
+  const auto with_rows = [](const std::string& rows) {
+    return load_task(posix::EmbeddedAssets(), "gsm8k", "x", [&](const std::string&) -> Result<std::string> { return rows; });
+  };
+  const auto a = with_rows(kRow), b = with_rows(std::string(kRow) + kRow);
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(a->definition, b->definition);
+  const auto broken = with_rows("{\"question\": \"x\", \"answer\": \"no marker\"}\n");
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().message.find("row 1"), std::string::npos) << broken.error().message;
+  EXPECT_FALSE(with_rows("{\"question\": 1,"));
+  EXPECT_FALSE(with_rows("[1]"));
+}
+
+TEST(EvalTask, ChoicesHoldTheAnswer) {
+  const std::string good = "task: t\nkind: choices\nprompt: \"{question}\"\nthreshold: 0.5\nquestions:\n  - {question: a, answer: b, choices: [b, c]}\n";
+  const auto task = load_task(OneFile(good), "t");
+  ASSERT_TRUE(task) << task.error().message;
+  EXPECT_EQ(task->kind, TaskKind::kChoices);
+  EXPECT_FALSE(
+      load_task(OneFile("task: t\nkind: choices\nprompt: \"{question}\"\nthreshold: 0.5\nquestions:\n  - {question: a, answer: d, choices: [b, c]}\n"), "t"));
+  const auto shipped = load_task(posix::EmbeddedAssets(), "choices8");
+  ASSERT_TRUE(shipped) << shipped.error().message;
+  EXPECT_EQ(shipped->questions.size(), 8u);
 }
 
 TEST(EvalTask, AnotherFileIsAnotherDefinition) {

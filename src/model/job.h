@@ -102,24 +102,43 @@ struct EvalSample {
   std::string question, target, response;
   std::string strict, flexible;  ///< what each filter extracted, "[invalid]" when nothing
   bool passed_strict = false, passed_flexible = false;
+  std::optional<std::string> finish_reason;  ///< as the engine words it
+  /// Diagnostics; none of them changes a score (sweep-run-results 4.5).
+  std::optional<bool> numeric_strict, numeric_flexible;  ///< extracted text and target are the same number
+  std::optional<bool> empty;                             ///< the response holds nothing
+  std::optional<bool> run_on;                            ///< the text goes on behind its answer with another question or answer
+  std::optional<bool> cut_by_stop;                       ///< ended by a stop string before any answer
+  std::optional<std::vector<double>> log_likelihoods;    ///< of a question with choices: of each of them
 };
-BOOST_DESCRIBE_STRUCT(EvalSample, (), (doc_id, question, target, response, strict, flexible, passed_strict, passed_flexible))
+BOOST_DESCRIBE_STRUCT(EvalSample, (),
+                      (doc_id, question, target, response, strict, flexible, passed_strict, passed_flexible, finish_reason, numeric_strict, numeric_flexible,
+                       empty, run_on, cut_by_stop, log_likelihoods))
 
-/// What an eval found. Scores are shares of `n_requested`; standard errors are s/√n with n − 1.
+/// Shares of the answered questions.
+struct EvalDiagnostics {
+  double numeric_strict = kUnknown, numeric_flexible = kUnknown, empty = kUnknown, run_on = kUnknown, cut_by_stop = kUnknown;
+};
+BOOST_DESCRIBE_STRUCT(EvalDiagnostics, (), (numeric_strict, numeric_flexible, empty, run_on, cut_by_stop))
+
+/// What an eval found. Scores are shares of `n_requested`, and unknown unless every question was answered; standard errors are s/√n with n − 1.
 struct EvalResult {
   std::string schema = "pawl.eval-result/1";
   std::string task;
-  std::string definition;  ///< SHA-256 of the task file: scores of different definitions are never compared
+  std::string definition;                      ///< SHA-256 of the task file and its data set: scores of different definitions are never compared
+  std::optional<std::string> definition_name;  ///< of the task file, where it reports under another name
   double em_strict = kUnknown, em_strict_se = kUnknown, em_flexible = kUnknown, em_flexible_se = kUnknown;
   std::int64_t n_requested = 0, n_eff = 0;
   bool infrastructure_success = false;  ///< every question was sent and answered
   double threshold = kUnknown;
-  bool passed = false;  ///< infrastructure_success and both scores at least the threshold
+  bool passed = false;  ///< infrastructure_success, no contradictions, and every score that the task has at least the threshold
   std::vector<EvalSample> samples;
+  double accuracy = kUnknown, accuracy_se = kUnknown;  ///< of a task with choices, in place of the two scores
+  std::optional<EvalDiagnostics> diagnostics;
+  std::optional<std::vector<std::string>> contradictions;  ///< where the engine says otherwise than the row: the row does not count
 };
 BOOST_DESCRIBE_STRUCT(EvalResult, (),
-                      (schema, task, definition, em_strict, em_strict_se, em_flexible, em_flexible_se, n_requested, n_eff, infrastructure_success, threshold,
-                       passed, samples))
+                      (schema, task, definition, definition_name, em_strict, em_strict_se, em_flexible, em_flexible_se, n_requested, n_eff,
+                       infrastructure_success, threshold, passed, samples, accuracy, accuracy_se, diagnostics, contradictions))
 
 /// What `pawl job` leaves in result.json (`pawl.job-result/1`), written whole or not at all. Exactly one of `bench`,
 /// `eval`, `failure` is set.

@@ -167,6 +167,11 @@ Result<Json> eval_row(const JobSpec& spec, const JobResult& result) {
   pawl["infrastructure_success"] = eval.infrastructure_success;
   put(pawl, "threshold", eval.threshold);
   pawl["passed"] = eval.passed;
+  if (eval.definition_name) pawl["definition_name"] = *eval.definition_name;
+  put(pawl, "accuracy", eval.accuracy);
+  put(pawl, "accuracy_se", eval.accuracy_se);
+  // A row of another deployment than it says does not count (failure-playbook 7.13).
+  if (eval.contradictions && !eval.contradictions->empty()) pawl["contradictions"] = codec::to_json(*eval.contradictions);
   row["pawl"] = std::move(pawl);
   return row;
 }

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "codec/describe.h"
 #include "codec/json.h"
+#include "evals/engine_claims.h"
 #include "evals/evaluation.h"
 #include "evals/task.h"
 #include "loadgen/load.h"
@@ -129,8 +130,16 @@ JobOutcome<void> measure(const JobSpec& spec, const std::optional<evals::Task>& 
       error = std::move(bench).error();
     }
   } else {
-    auto eval = evals::run_eval(*task, engine.url(), spec.engine.served_model, spec.eval->concurrency, spec.eval->limit, progress, watch.token());
+    evals::EvalOptions options;
+    options.url = engine.url();
+    options.model = spec.engine.served_model;
+    options.concurrency = spec.eval->concurrency;
+    options.limit = spec.eval->limit;
+    options.model_prefix = spec.row.value("model-prefix", std::string());
+    const auto contradictions = evals::contradictions(spec.row, spec.engine.served_model, evals::ask_claims(options.url, watch.token()));
+    auto eval = evals::run_eval(*task, options, progress, watch.token());
     if (eval) {
+      evals::invalidate(*eval, contradictions);
       result.eval = std::move(*eval);
     } else {
       error = std::move(eval).error();
