@@ -281,6 +281,59 @@ TEST_F(HttpTest, UrlsOfOtherKindsAreRefused) {
   EXPECT_EQ(r.error().message.find("secret"), std::string::npos) << r.error().message;
 }
 
+TEST_F(HttpTest, DrainingAnswersWhatHasBegunAndTakesNothingNew) {
+  const int fd = connect_raw();
+  put(fd, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto responder = kept();
+  ASSERT_TRUE(responder);
+  EXPECT_FALSE(server_->drain(50ms));
+  std::thread later([&] { responder->send({200, {}, "late"}); });
+  EXPECT_TRUE(server_->drain(10s));
+  later.join();
+  EXPECT_NE(read_until(fd, "late").find("late"), std::string::npos);
+  ::close(fd);
+  EXPECT_FALSE(get("/x"));
+}
+
+TEST(Limits, AReaderThatTakesNothingIsCutAndAConnectionTooManyIsClosed) {
+  ServerOptions options;
+  options.write_timeout_s = 1;
+  options.connections_max = 2;
+  auto server = Server::start(options, [](Request, std::shared_ptr<Responder> responder) { responder->send({200, {}, std::string(32u << 20, 'x')}); });
+  ASSERT_TRUE(server) << server.error().message;
+  const auto open = [&] {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons((*server)->port());
+    inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    const timeval limit{10, 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    return fd;
+  };
+  const int first = open(), second = open();
+  const std::string_view request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_EQ(::send(first, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+  ASSERT_EQ(::send(second, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+  char byte = 0;
+  ASSERT_EQ(::recv(first, &byte, 1, 0), 1);
+  ASSERT_EQ(::recv(second, &byte, 1, 0), 1);
+  const int third = open();
+  EXPECT_LE(::recv(third, &byte, 1, 0), 0);  // closed, or reset
+  // Neither of the first two reads on: both are cut, and there is room again.
+  std::string got;
+  for (int i = 0; i < 100 && got.empty(); ++i) {
+    const int again = open();
+    ::send(again, request.data(), request.size(), MSG_NOSIGNAL);
+    if (::recv(again, &byte, 1, 0) == 1) got = byte;
+    ::close(again);
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(got, "H");
+  for (const int fd : {first, second, third}) ::close(fd);
+}
+
 TEST(Target, AbsoluteFormsAndPlusSignsAreRead) {
   const auto t = parse_target("http://host:1/a+b?x=1+2&x=3&y");
   ASSERT_TRUE(t);

@@ -307,7 +307,7 @@ Result<ApiAnswer> answer_siblings(const ApiContext& context, const ApiRequest& r
   if (!self) return api_error(404, "Not found");
   const IndexedConfig& config = context.index.config(*self->row);
   const Deployment& d = config.deployment;
-  std::vector<Selected> rows = context.index.everything();
+  std::vector<Selected> rows = context.index.rows_of(*self->producer);
   std::erase_if(rows, [&](const Selected& s) {
     const Deployment& o = context.index.config(*s.row).deployment;
     return s.producer != self->producer || o.hardware != d.hardware || o.framework != d.framework || o.model != d.model || o.precision != d.precision ||

@@ -252,6 +252,8 @@ Result<ApiAnswer> answer_tco_feed(const ApiContext& context, const ApiRequest& r
     return api_error(400, "tiers must be 1 to 20 distinct numbers above 0 and up to 10000");
   }
   if (view != "points" && view != "scores") return api_error(400, "view must be points or scores");
+  const auto wants_bands = request.parameter("bands");
+  if (wants_bands && (*wants_bands != "true" || view != "points")) return api_error(400, "bands must be true, with view=points");
   if (format != "json" && format != "csv") return api_error(400, "format must be json or csv");
   Selection selection;
   selection.display = display;
@@ -346,6 +348,12 @@ Result<ApiAnswer> answer_tco_feed(const ApiContext& context, const ApiRequest& r
                          {"latest_date", curve.latest},
                          {"oldest_frontier_date", curve.oldest},
                          {"evidence_date", r.evidence ? Json{{"from", r.evidence->first}, {"to", r.evidence->second}} : Json(nullptr)}});
+          if (wants_bands) {
+            constexpr int kResamples = 200;
+            const Band band = bootstrap_band(points[w.text()][hardware], tier, kResamples);
+            out.back()["band"] =
+                Json{{"low", json_number(rounded(band.low))}, {"high", json_number(rounded(band.high))}, {"level", 0.9}, {"resamples", kResamples}};
+          }
           csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", hardware, w.text(), short_number(tier), short_number(r.value), r.boundary,
                              curve.frontier.size(), short_number(low), short_number(high), curve.latest, curve.oldest);
         }

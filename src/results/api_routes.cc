@@ -5,21 +5,24 @@ namespace pawl::results {
 namespace {
 
 constexpr const char* kDate = R"({"type":"string","format":"date","pattern":"^\\d{4}-\\d{2}-\\d{2}$"})";
-constexpr const char* kText = R"({"type":"string","maxLength":200})";
-constexpr const char* kTrue = R"({"type":"string","enum":["true"]})";
-constexpr const char* kDigits = R"({"type":"string","pattern":"^[0-9]{1,18}$"})";
+constexpr const char* kText = R"({"type":"string","pattern":"^[^\\u0000]*$"})";
+// Strict routes refuse what the others, as in the reference, take for absent.
+constexpr const char* kStrictTrue = R"({"type":"string","enum":["true"]})";
+constexpr const char* kStrictDigits = R"({"type":"string","pattern":"^[0-9]{1,18}$"})";
+constexpr const char* kModelName = R"({"$ref":"#/components/schemas/ModelName"})";
+constexpr const char* kNumber64 = R"({"type":"integer","minimum":1,"maximum":9223372036854775807})";
 constexpr const char* kCount = R"({"type":"integer","minimum":1,"maximum":10000000})";
 constexpr const char* kOffset = R"({"type":"integer","minimum":0,"maximum":10000000})";
 constexpr const char* kSequence = R"({"type":"string","enum":["1k/1k","1k/8k","8k/1k","agentic-traces"]})";
 constexpr const char* kPower = R"({"type":"string","enum":["strictV2"]})";
 constexpr const char* kRows = R"({"type":"array","items":{"$ref":"#/components/schemas/BenchmarkRow"}})";
 
-const ApiParameter kId{"id", true, "Id of a benchmark row", R"({"type":"integer","minimum":1,"maximum":9007199254740991})"};
+const ApiParameter kId{"id", true, "Id of a benchmark row", kNumber64};
 const ApiParameter kIds{"ids", true, "Comma-separated ids of benchmark rows", R"({"type":"string","pattern":"^[1-9][0-9]{0,15}(,[1-9][0-9]{0,15}){0,199}$"})"};
-const ApiParameter kModel{"model", true, "Display name of the model, case-sensitive", kText};
+const ApiParameter kModel{"model", true, "Display name of the model, case-sensitive", kModelName};
 const ApiParameter kLimit{"limit", false, "Rows of one page; without it the answer is whole (ours)", kCount};
 const ApiParameter kSkip{"offset", false, "Rows to pass over (ours)", kOffset};
-const ApiParameter kMetrics{"metrics", false, "Comma-separated metric keys; others are left out (ours)", R"({"type":"string","maxLength":4000})"};
+const ApiParameter kMetrics{"metrics", false, "Comma-separated metric keys; others are left out (ours)", kText};
 
 }  // namespace
 
@@ -36,12 +39,11 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
        "The newest snapshot of every curve of a model",
        {kModel,
         {"date", false, "As-of day: newest snapshot on or before it", kDate},
-        {"exact", false, "true: only rows of that day", kTrue},
-        {"runId", false, "With date: candidates started no later than this run; with exactRun: this run", kDigits},
-        {"exactRun", false, "true: the run's own snapshot", kTrue},
-        {"view", false, "calculator: only what a calculator reads; columns: arrays by column with six digits (ours)",
-         R"({"type":"string","enum":["calculator","columns"]})"},
-        {"sequence", false, "With view=calculator", kSequence},
+        {"exact", false, "true: only rows of that day", kText},
+        {"runId", false, "With date: candidates started no later than this run; with exactRun: this run", kText},
+        {"exactRun", false, "true: the run's own snapshot", kText},
+        {"view", false, "calculator: only what a calculator reads; columns: arrays by column with six digits (ours)", kText},
+        {"sequence", false, "With view=calculator: 1k/1k, 1k/8k, 8k/1k or agentic-traces", kText},
         {"powerValid", false, "Only rows whose power measurement is valid", kPower},
         {"hardware", false, "Only this hardware (ours)", kText},
         {"framework", false, "Only this framework (ours)", kText},
@@ -57,9 +59,9 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
        {kModel,
         {"isl", false, "Input length in tokens; needed unless benchmarkType says agentic_traces", R"({"type":"integer","minimum":1,"maximum":1073741824})"},
         {"osl", false, "Output length in tokens", R"({"type":"integer","minimum":1,"maximum":1073741824})"},
-        {"benchmarkType", false, "agentic_traces: no lengths", R"({"type":"string","enum":["agentic_traces","single_turn"]})"},
-        {"view", false, "As for benchmarks", R"({"type":"string","enum":["calculator","columns"]})"},
-        {"sequence", false, "With view=calculator", kSequence},
+        {"benchmarkType", false, "agentic_traces: no lengths", kText},
+        {"view", false, "As for benchmarks", kText},
+        {"sequence", false, "With view=calculator: 1k/1k, 1k/8k, 8k/1k or agentic-traces", kText},
         {"from", false, "First day (ours)", kDate},
         {"to", false, "Last day (ours)", kDate},
         {"hardware", false, "Only this hardware (ours)", kText},
@@ -74,16 +76,15 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
       {"/api/v1/workflow-info",
        "stable",
        "Runs, changelog entries and configurations of a day",
-       {{"date", false, "Only this day", kDate},
-        {"benchmarkType", false, "Restricts runConfigs", R"({"type":"string","enum":["agentic_traces","single_turn"]})"}},
+       {{"date", false, "Only this day", kDate}, {"benchmarkType", false, "Restricts runConfigs", kText}},
        R"({"$ref":"#/components/schemas/WorkflowInfo"})",
        answer_workflow_info},
       {"/api/v1/evaluations",
        "stable",
        "Accuracy results, newest day first",
-       {{"model", false, "Display name (ours)", kText},
+       {{"model", false, "Display name (ours)", kModelName},
         {"date", false, "As-of day (ours)", kDate},
-        {"exact", false, "true: only that day (ours)", kTrue},
+        {"exact", false, "true: only that day (ours)", kText},
         kLimit,
         kSkip},
        R"({"type":"array","items":{"$ref":"#/components/schemas/EvaluationRow"}})",
@@ -104,15 +105,19 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
       {"/api/v1/tco-feed",
        "stable",
        "The frontier read at speed tiers, for spreadsheets",
-       {{"model", false, "Raw key or display name; default dsv4", kText},
+       {{"model", false, "Raw key or display name; default dsv4",
+         R"({"anyOf":[{"$ref":"#/components/schemas/ModelName"},{"$ref":"#/components/schemas/ModelKey"}]})"},
         {"workloads", false, "Up to 8 distinct pairs; default 1024x1024,8192x1024",
-         R"({"type":"string","pattern":"^[1-9][0-9]{0,8}x[1-9][0-9]{0,8}(,[1-9][0-9]{0,8}x[1-9][0-9]{0,8}){0,7}$"})"},
-        {"tiers", false, "Up to 20 distinct speeds in tokens/s/user; default 30,50,75,100", R"({"type":"string","maxLength":400})"},
+         R"({"type":"array","items":{"type":"string","pattern":"^[1-9][0-9]{0,8}x[1-9][0-9]{0,8}$"},"minItems":1,"maxItems":8,"uniqueItems":true})"},
+        {"tiers", false, "Up to 20 distinct speeds in tokens/s/user; default 30,50,75,100",
+         R"({"type":"array","items":{"type":"number","exclusiveMinimum":0,"maximum":10000},"minItems":1,"maxItems":20,"uniqueItems":true})"},
         {"date", false, "As-of day", kDate},
         {"format", false, "json or csv", R"({"type":"string","enum":["json","csv"]})"},
         {"view", false, "points or scores", R"({"type":"string","enum":["points","scores"]})"},
-        {"weights", false, "One weight a tier; with view=scores", R"({"type":"string","maxLength":400})"},
-        {"workload_weights", false, "One weight a workload; with view=scores", R"({"type":"string","maxLength":400})"},
+        {"bands", false, "true: a bootstrap band of every reading, with view=points (ours)", kStrictTrue},
+        {"weights", false, "One weight a tier; with view=scores", R"({"type":"array","items":{"type":"number","minimum":0},"minItems":1,"maxItems":20})"},
+        {"workload_weights", false, "One weight a workload; with view=scores",
+         R"({"type":"array","items":{"type":"number","minimum":0},"minItems":1,"maxItems":20})"},
         {"alpha", false, "Weight of input tokens, 0 to 10; with view=scores", R"({"type":"number","minimum":0,"maximum":10})"}},
        R"({"$ref":"#/components/schemas/TcoFeed"})",
        answer_tco_feed},
@@ -130,9 +135,9 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
         {"framework", false, "Only this framework", kText},
         {"precision", false, "Only this precision", kText},
         {"date", false, "As-of day", kDate},
-        {"exact", false, "true: only that day", kTrue},
-        {"runId", false, "As for benchmarks", kDigits},
-        {"exactRun", false, "true: the run's own snapshot", kTrue},
+        {"exact", false, "true: only that day", kStrictTrue},
+        {"runId", false, "As for benchmarks", kStrictDigits},
+        {"exactRun", false, "true: the run's own snapshot", kStrictTrue},
         {"powerValid", false, "Only rows whose power measurement is valid", kPower}},
        R"({"$ref":"#/components/schemas/Pareto"})",
        answer_pareto},
@@ -178,7 +183,7 @@ const std::vector<ApiRoute>& ResultsApi::routes() {
       {"/api/v1/eval-samples",
        "page-owned",
        "Answers behind an eval row",
-       {{"eval_result_id", true, "Id of an eval row", R"({"type":"integer","minimum":1,"maximum":9007199254740991})"},
+       {{"eval_result_id", true, "Id of an eval row", kNumber64},
         {"filter", false, "Which answers", R"({"type":"string","enum":["all","passed","failed"]})"},
         {"offset", false, "Answers to pass over", kOffset},
         {"limit", false, "Answers of one page; default 200", R"({"type":"integer","minimum":1,"maximum":500})"},

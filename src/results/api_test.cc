@@ -210,6 +210,11 @@ TEST_F(ApiTest, TheTcoFeedReadsTheFrontierAtTiers) {
   EXPECT_EQ(answer["rows"][3]["boundary"], "unreachable");
   EXPECT_EQ(answer["rows"][3]["output_tput_per_gpu"], 0);
   EXPECT_TRUE(answer["rows"][3]["evidence_date"].is_null());
+  Query bands = query;
+  bands.emplace_back("bands", "true");
+  const Json banded = get("tco-feed", bands)["rows"][1];
+  EXPECT_LE(banded["band"]["low"], banded["output_tput_per_gpu"]);
+  EXPECT_EQ(banded["band"]["resamples"], 200);
   // A score is the weighted sum of its readings.
   Query scores = query;
   scores.insert(scores.end(), {{"view", "scores"}, {"weights", "1,1,1,1"}, {"alpha", "1"}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "base/assert.h"
 
@@ -63,6 +64,28 @@ std::vector<CurvePoint> global_frontier(std::vector<CurvePoint> points, bool x_m
   }
   std::ranges::stable_sort(out, {}, &CurvePoint::x);
   return out;
+}
+
+Band bootstrap_band(const std::vector<CurvePoint>& points, double x, int resamples) {
+  std::vector<double> readings;
+  std::vector<CurvePoint> drawn(points.size());
+  std::uint64_t state = 0x9E3779B97F4A7C15;  // SplitMix64 from a fixed beginning
+  const auto next = [&] {
+    std::uint64_t z = state += 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  };
+  for (int i = 0; i < resamples; ++i) {
+    for (CurvePoint& p : drawn) p = points[next() % points.size()];
+    const std::vector<CurvePoint> frontier = corner_frontier(drawn, Corner::kUpperLeft);
+    if (frontier.empty()) continue;
+    readings.push_back(x > frontier.back().x ? 0 : SteffenSpline(frontier).at(x));
+  }
+  if (readings.empty()) return {};
+  std::ranges::sort(readings);
+  const auto at = [&](double share) { return readings[static_cast<std::size_t>(share * static_cast<double>(readings.size() - 1) + 0.5)]; };
+  return {at(0.05), at(0.95)};
 }
 
 SteffenSpline::SteffenSpline(std::vector<CurvePoint> knots) : knots_(std::move(knots)), slopes_(knots_.size()) {

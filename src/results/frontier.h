@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <vector>
 
 namespace pawl::results {
@@ -39,5 +39,13 @@ class SteffenSpline {
   std::vector<CurvePoint> knots_;
   std::vector<double> slopes_;
 };
+
+/// What an upper-left frontier's reading at `x` could have been with other measurements of the same kind: the 5th and the
+/// 95th percentile over `resamples` frontiers of points drawn with replacement. Above the largest knot a reading is 0, below
+/// the smallest it is the first knot's. The draws are the same every time.
+struct Band {
+  double low = 0, high = 0;
+};
+[[nodiscard]] Band bootstrap_band(const std::vector<CurvePoint>& points, double x, int resamples);
 
 }  // namespace pawl::results

@@ -66,6 +66,22 @@ TEST(Frontier, GlobalEqualsTheDefinition) {
   }
 }
 
+TEST(Bootstrap, ABandHoldsTheReadingAndIsTheSameEveryTime) {
+  std::vector<CurvePoint> all;
+  for (int i = 0; i < 12; ++i) all.push_back({10.0 + i * 5, 100 - i * i * 0.5 + (i % 3), static_cast<std::size_t>(i)});
+  const double reading = SteffenSpline(corner_frontier(all, Corner::kUpperLeft)).at(33);
+  const Band band = bootstrap_band(all, 33, 200), again = bootstrap_band(all, 33, 200);
+  EXPECT_LE(band.low, reading);
+  EXPECT_GE(band.high, reading - 1e-9);
+  EXPECT_LT(band.low, band.high);
+  EXPECT_EQ(band.low, again.low);
+  EXPECT_EQ(band.high, again.high);
+  const Band one = bootstrap_band(points({{5, 7}}), 5, 50);
+  EXPECT_EQ(one.low, 7);
+  EXPECT_EQ(one.high, 7);
+  EXPECT_EQ(bootstrap_band(points({{5, 7}}), 6, 50).high, 0);
+}
+
 TEST(Steffen, ClosedForms) {
   const SteffenSpline line(points({{0, 1}, {1, 3}, {4, 9}}));
   for (const double x : {0.0, 0.3, 1.0, 2.5, 4.0}) EXPECT_NEAR(line.at(x), 1 + 2 * x, 1e-12);

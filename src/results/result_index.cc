@@ -122,11 +122,19 @@ Status ResultIndex::read_runs(store::Database& db) {
   constexpr std::size_t kManyRuns = 64;
   if (generation_ < 0 || changed.size() > kManyRuns) {
     const std::set<std::uint32_t> wanted(changed.begin(), changed.end());
-    PAWL_TRY(db.query(fmt::format("SELECT {}, b.run, b.attempt FROM results_benchmark b", kRowColumns), {}, [&](const store::Row& row) {
-      const std::uint32_t run = run_by_key_.at({row.whole(11), row.whole(12)});
-      if (wanted.contains(run)) add_row(row, run);
-      return Status();
-    }));
+    // A piece at a time: the whole of a large store would stand in memory twice.
+    constexpr std::int64_t kPiece = 50'000;
+    const std::string sql = fmt::format("SELECT {}, b.run, b.attempt FROM results_benchmark b WHERE b.id > ?1 ORDER BY b.id LIMIT ?2", kRowColumns);
+    for (std::int64_t last = 0, got = kPiece; got == kPiece;) {
+      got = 0;
+      PAWL_TRY(db.query(sql, {last, kPiece}, [&](const store::Row& row) {
+        ++got;
+        last = row.whole(0);
+        const std::uint32_t run = run_by_key_.at({row.whole(11), row.whole(12)});
+        if (wanted.contains(run)) add_row(row, run);
+        return Status();
+      }));
+    }
   } else {
     for (const std::uint32_t run : changed) {
       PAWL_TRY(db.query(fmt::format("SELECT {} FROM results_benchmark b WHERE b.run = ?1 AND b.attempt = ?2", kRowColumns),

@@ -1,5 +1,7 @@
 #include "service/openapi.h"
 
+#include <set>
+
 #include "base/assert.h"
 #include "codec/json.h"
 #include "results/api.h"
@@ -53,6 +55,11 @@ void add_own_routes(Json& paths) {
   };
   const Json error{{"$ref", "#/components/schemas/Error"}}, text{{"type", "string"}}, object{{"type", "object"}};
   const auto failure = [&](const char* what) { return answer(what, "application/json", error); };
+  const auto bad_request = [&](const char* what) {
+    Json out = failure(what);
+    out["content"]["text/plain"] = Json{{"schema", text}};
+    return out;
+  };
   const auto parameter = [](const char* name, bool required, const char* what, const char* of) {
     return Json{{"name", name}, {"in", "query"}, {"required", required}, {"description", what}, {"schema", schema(of)}};
   };
@@ -66,7 +73,7 @@ void add_own_routes(Json& paths) {
                                               R"({"type":"string","pattern":"^[1-9][0-9]{0,17}(,[1-9][0-9]{0,17}){0,7}$"})")})},
         {"responses",
          {{"200", answer("OK", "application/json", Json{{"type", "object"}, {"required", {"runInfos", "benchmarks", "evaluations"}}})},
-          {"400", failure("runId is wrong")},
+          {"400", bad_request("runId is wrong")},
           {"404", failure("No artifacts of such a run")},
           {"502", failure("The artifacts cannot be read")}}}}}};
   paths["/api/v1/events"] = {{"get",
@@ -81,11 +88,13 @@ void add_own_routes(Json& paths) {
         {"parameters", Json::array({parameter("run", false, "Number of the run, where its artifacts do not say", kDigits),
                                     parameter("attempt", false, "Attempt of the run", kDigits),
                                     parameter("date", false, "Day of publication", R"({"type":"string","format":"date"})"),
-                                    parameter("name", false, "Name of the run", R"({"type":"string","maxLength":200})")})},
-        {"requestBody", {{"required", true}, {"content", {{"application/zip", {{"schema", {{"type", "string"}, {"contentMediaType", "application/zip"}}}}}}}}},
+                                    parameter("name", false, "Name of the run", R"({"type":"string","pattern":"^[^\\u0000]*$"})")})},
+        {"requestBody",
+         {{"required", true},
+          {"content", {{"application/octet-stream", {{"schema", {{"type", "string"}, {"contentMediaType", "application/octet-stream"}}}}}}}}},
         {"responses",
          {{"200", answer("Stored", "application/json", object)},
-          {"400", failure("A parameter or the archive is wrong")},
+          {"400", bad_request("A parameter or the archive is wrong")},
           {"401", answer("No token with the scope ingest", "text/plain", text)},
           {"413", answer("The archive is larger than 64 MiB", "text/plain", text)}}}}}};
   paths["/api/v1/invalidate"] = {
@@ -93,22 +102,24 @@ void add_own_routes(Json& paths) {
        {{"summary", "Drops the answers that are kept ready"},
         {"x-stability", "admin"},
         {"security", security},
-        {"parameters", Json::array({parameter("scope", false, "Of the reference; we have none", R"({"type":"string","maxLength":100})")})},
+        {"parameters", Json::array({parameter("scope", false, "Of the reference; we have none", R"({"type":"string","pattern":"^[^\\u0000]*$"})")})},
         {"responses",
          {{"200", answer("Dropped", "application/json", object)},
-          {"400", failure("Unknown scope")},
+          {"400", bad_request("Unknown scope")},
           {"401", answer("No token with the scope admin", "text/plain", text)}}}}}};
 }
 
 }  // namespace
 
-std::string openapi_document(const std::string& version) {
+std::string openapi_document(const std::string& version, const results::ModelNames& names) {
   Json paths = Json::object();
   const Json error{{"$ref", "#/components/schemas/Error"}};
   for (const results::ApiRoute& route : results::ResultsApi::routes()) {
     Json parameters = Json::array();
     for (const results::ApiParameter& p : route.parameters) {
       parameters.push_back({{"name", p.name}, {"in", "query"}, {"required", p.required}, {"description", p.what}, {"schema", schema(p.schema)}});
+      // Lists are one value with commas.
+      if (parameters.back()["schema"].value("type", "") == "array") parameters.back()["style"] = "form", parameters.back()["explode"] = false;
     }
     Json content{{"application/json", {{"schema", schema(route.answer)}}}};
     for (const results::ApiParameter& p : route.parameters) {
@@ -119,6 +130,8 @@ std::string openapi_document(const std::string& version) {
     }
     if (route.other_type != nullptr) content[route.other_type] = Json{{"schema", {{"type", "string"}}}};
     const auto failure = [&](const char* what) { return Json{{"description", what}, {"content", {{"application/json", {{"schema", error}}}}}}; };
+    Json bad_request = failure("A parameter is wrong; as plain text: the request line cannot be read");
+    bad_request["content"]["text/plain"] = Json{{"schema", {{"type", "string"}}}};
     paths[route.path] = {{"get",
                           {{"summary", route.summary},
                            {"x-stability", route.stability},
@@ -126,14 +139,22 @@ std::string openapi_document(const std::string& version) {
                            {"responses",
                             {{"200", {{"description", "OK"}, {"content", content}}},
                              {"304", {{"description", "The ETag is still that of the newest answer"}}},
-                             {"400", failure("A parameter is wrong")},
+                             {"400", bad_request},
                              {"404", failure("Not found")}}}}}};
   }
   add_own_routes(paths);
+  Json components = schema(kComponents), displays = Json::array(), keys = Json::array();
+  std::set<std::string> seen;
+  for (const results::ModelName& name : names.all()) {
+    keys.push_back(name.key);
+    if (seen.insert(name.display).second) displays.push_back(name.display);
+  }
+  components["ModelName"] = Json{{"type", "string"}, {"description", "Display name of a model"}, {"enum", displays}};
+  components["ModelKey"] = Json{{"type", "string"}, {"description", "Raw key of a model, as rows carry it"}, {"enum", keys}};
   const Json document{{"openapi", "3.1.0"},
                       {"info", {{"title", "pawl results API"}, {"version", version}}},
                       {"paths", paths},
-                      {"components", {{"schemas", schema(kComponents)}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+                      {"components", {{"schemas", components}, {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
   return codec::write_json(document, codec::JsonForm::kCompactUtf8);
 }
 

@@ -153,7 +153,7 @@ Service::Service(ServiceOptions options, std::unique_ptr<Connections> connection
       counters_(std::make_unique<Counters>()),
       api_(options_.names),
       cache_(options_.cache_bytes_max),
-      openapi_(openapi_document(options_.version)),
+      openapi_(openapi_document(options_.version, options_.names)),
       events_(std::make_unique<EventStream>([this] { return store::Database::open_place(options_.database, options_.schemas); })) {}
 Service::~Service() = default;
 
@@ -319,6 +319,9 @@ Result<Response> Service::ingest(const Request& request) {
     results::IngestCounts counts;
     const auto batch = results::batch_of_artifacts(*artifacts, hints, results::RowMapper(*options_.vocabulary), counts);
     if (!batch) return error_response(400, batch.error().message);
+    if (batch->rows.empty() && batch->evals.empty() && batch->stats.empty() && batch->changelog.empty()) {
+      return error_response(400, "nothing to store in the archive: " + codec::write_json(codec::to_json(counts), codec::JsonForm::kCompactUtf8));
+    }
     const std::string at = options_.now();
     results::RunBatch stamped = *batch;
     stamped.run.published_at = at;
