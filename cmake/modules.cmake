@@ -92,6 +92,7 @@ function(pawl_module name)
 endfunction()
 
 # Unit tests of effects need the real world of posix.
+set(PAWL_TEST_USES_evidence playbook)
 set(PAWL_TEST_USES_steward forge results)
 foreach(module http registry telemetry exec store loadgen evals forge results runner steward service twin upstream)
   list(APPEND PAWL_TEST_USES_${module} posix)

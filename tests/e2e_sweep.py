@@ -44,7 +44,7 @@ with scratch() as tmp:
     def evidence_is_read_from_the_engines_of_a_run():
         document = run_json(pawl, "evidence", "1", "--against", "1", "--workspace", stopped, schema="pawl.evidence/1")
         assert len(document["logs"]) == 6 and all(log["findings"] == [] and "ready" in log["evidence"] for log in document["logs"]), document
-        assert len(run_json(pawl, "evidence", "1", "--job", jobs(stopped)[0]["job"], "--workspace", stopped)["logs"]) == 1
+        assert len(run_json(pawl, "evidence", "1", "--job", next(job["job"] for job in jobs(stopped) if job["folder"]), "--workspace", stopped)["logs"]) == 1
 
     def what_succeeded_runs_again_only_when_asked():
         err = run(pawl, "sweep", "rerun", "1", "--workspace", stopped, status=3).stderr

@@ -201,6 +201,7 @@ Result<std::vector<Source>> sources_of(World& world, const CommonFlags& common, 
   for (const runner::JobState& one : jobs) {
     names.push_back(one.job);
     if (!job.empty() && one.job != job) continue;
+    if (one.folder.empty()) continue;  // pawl does it itself
     const auto files = world.files.list_tree(one.folder);
     if (!files) continue;  // it has not started
     // A launch script may send the output of its engine elsewhere than to its own.
@@ -214,6 +215,38 @@ Result<std::vector<Source>> sources_of(World& world, const CommonFlags& common, 
   }
   if (out.empty()) return not_found(fmt::format("no job of run {} has a log of its engine yet", *number));
   return out;
+}
+
+/// The image that a job of a run started; empty when none did.
+Result<std::string> image_of(World& world, Workbench& bench, RunId run) {
+  PAWL_ASSIGN(const std::vector<runner::JobState> jobs, bench.runner.jobs(run));
+  for (const runner::JobState& one : jobs) {
+    const fs::path spec = fs::path(one.folder) / "spec.json";
+    if (one.folder.empty() || !world.files.exists(spec)) continue;
+    PAWL_ASSIGN(const std::string text, world.files.read(spec));
+    PAWL_ASSIGN(const Json json, codec::parse_json(text, spec.string()));
+    const Json::json_pointer at("/row/image");
+    if (json.contains(at) && json.at(at).is_string()) return json.at(at).get<std::string>();
+  }
+  return std::string();
+}
+
+/// The newest run before `subject` of the same recipe on another image; nothing when the workspace has none.
+Result<std::optional<std::int64_t>> older_run(World& world, const CommonFlags& common, const std::string& subject) {
+  const auto number = parse_int(subject);
+  std::error_code ec;
+  if (!number || fs::exists(subject, ec)) return std::optional<std::int64_t>();
+  PAWL_ASSIGN(auto bench, Workbench::open(world, common, common.workspace, Workbench::Open::kReading));
+  PAWL_ASSIGN(const io::RunStatus run, bench->runner.status(RunId{*number}));
+  PAWL_ASSIGN(const std::string image, image_of(world, *bench, run.id));
+  PAWL_ASSIGN(std::vector<io::RunStatus> runs, bench->runner.list());
+  std::ranges::sort(runs, std::greater(), [](const io::RunStatus& one) { return one.id.value; });
+  for (const io::RunStatus& other : runs) {
+    if (other.id.value >= *number || other.recipe != run.recipe) continue;
+    PAWL_ASSIGN(const std::string theirs, image_of(world, *bench, other.id));
+    if (!theirs.empty() && theirs != image) return std::optional(other.id.value);
+  }
+  return std::optional<std::int64_t>();
 }
 
 Result<std::vector<Read>> read_all(World& world, const evidence::SignatureBook& book, const playbook::Playbook& playbook, const std::vector<Source>& sources,
@@ -243,9 +276,10 @@ std::string counted(const std::map<std::string, std::int64_t>& counts) {
   return text.empty() ? "none" : text;
 }
 
-void print_list(const char* title, const std::vector<std::string>& lines, std::size_t most) {
+/// `lines_each`: lines that one thing takes.
+void print_list(const char* title, const std::vector<std::string>& lines, std::size_t most, std::size_t lines_each = 1) {
   if (lines.empty()) return;
-  fmt::print("  {} ({})\n", title, lines.size());
+  fmt::print("  {} ({})\n", title, lines.size() / lines_each);
   for (std::size_t i = 0; i < lines.size() && i < most; ++i) fmt::print("    {}\n", shown_line(lines[i]));
   if (lines.size() > most) fmt::print("    … {} more: --notices or --json shows all\n", lines.size() - most);
 }
@@ -313,7 +347,7 @@ void print_difference(const evidence::Difference& d, const std::optional<telemet
       lines.push_back("- " + one.old_text);
       lines.push_back("+ " + one.new_text);
     }
-    print_list(title, lines, most);
+    print_list(title, lines, most, 2);
   };
   const auto notices = [&](const char* title, const std::vector<evidence::Notice>& list) {
     std::vector<std::string> lines;
@@ -368,8 +402,13 @@ Result<ExitStatus> run_evidence(const EvidenceFlags& flags, World& world, const 
     PAWL_ASSIGN(std::vector<Source> found, sources_of(world, common, subject, flags.job));
     std::ranges::move(found, std::back_inserter(sources));
   }
-  if (!flags.against.empty()) {
-    PAWL_ASSIGN(other_sources, sources_of(world, common, flags.against, flags.job));
+  std::string against = flags.against;
+  if (against.empty() && flags.subjects.size() == 1) {
+    PAWL_ASSIGN(const std::optional<std::int64_t> older, older_run(world, common, flags.subjects[0]));
+    if (older) against = std::to_string(*older);
+  }
+  if (!against.empty() && against != "none") {
+    PAWL_ASSIGN(other_sources, sources_of(world, common, against, flags.job));
   }
   if (!flags.state.empty() && sources.size() != 1) {
     return usage_error(fmt::format("--state goes with one log, and there are {}", sources.size()), "name one log, or one job of the run with --job");
@@ -408,8 +447,8 @@ Result<ExitStatus> run_evidence(const EvidenceFlags& flags, World& world, const 
     if (difference) {
       fmt::print("\nagainst {}\n", shown_line(other->source.log.string()));
       print_difference(*difference, metrics, flags.notices);
-    } else if (!flags.against.empty()) {
-      fmt::print("  against      {} has no log of this name\n", shown_line(flags.against));
+    } else if (!other_sources.empty()) {
+      fmt::print("  against      {} has no log of this name\n", shown_line(against));
     }
     fmt::print("\nfindings: {}\n", points.empty() ? "none" : "");
     for (const evidence::Finding& point : points) {
@@ -425,7 +464,7 @@ Result<ExitStatus> run_evidence(const EvidenceFlags& flags, World& world, const 
 void add_evidence_command(Cli& cli) {
   CLI::App* command =
       cli.command(cli.root, "evidence", "What an engine's log says of a run, and what another version says otherwise",
-                  "  pawl evidence 3 --workspace w                       every job of a run\n"
+                  "  pawl evidence 3 --workspace w                       every job of a run, against the newest older run of its recipe on another image\n"
                   "  pawl evidence 3 --against 2 --workspace w           and what the other run's engines said otherwise\n"
                   "  pawl evidence new/server.log --against old/server.log.gz\n"
                   "  pawl evidence server.log --state server.state       goes on where the last call stopped\n"
@@ -434,7 +473,9 @@ void add_evidence_command(Cli& cli) {
                   "also a deprecation that is new.");
   auto flags = std::make_shared<EvidenceFlags>();
   command->add_option("RUN", flags->subjects, "Number of a run, folder of logs, or log")->required();
-  command->add_option("--against", flags->against, "The older one: number of a run, folder, or log");
+  command->add_option(
+      "--against", flags->against,
+      "The older one: number of a run, folder, or log. Of a run, by default the newest one before it of its recipe on another image; none: nothing");
   command->add_option("--job", flags->job, "Of a run: one job only");
   command->add_option("--state", flags->state, "File that keeps where the reading stands; the next call goes on there");
   command->add_flag("--notices", flags->notices, "Every line that is neither routine nor read otherwise");

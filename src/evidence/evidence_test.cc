@@ -10,6 +10,7 @@
 #include "evidence/extraction.h"
 #include "evidence/key_values.h"
 #include "evidence/literal_set.h"
+#include "playbook/playbook.h"
 
 namespace pawl::evidence {
 namespace {
@@ -402,6 +403,32 @@ TEST(Differences, OfOneNameInsideALineIsARenaming) {
   ASSERT_EQ(found.notices_renamed.size(), 1u);
   EXPECT_TRUE(found.notices_new.empty());
   EXPECT_TRUE(found.notices_gone.empty());
+}
+
+std::string file_text(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Diagnoses, OfTheSharedCasesAreTheirRowsOfThePlaybook) {
+  const std::filesystem::path root(PAWL_SOURCE_DIR);
+  std::ifstream in(root / ".." / "shared" / "cases" / "engine-logs.json");
+  if (!in) GTEST_SKIP() << "the shared cases are not beside this checkout";
+  const auto playbook = playbook::Playbook::parse(file_text(root / "data/playbook/signatures.yaml"), file_text(root / "data/playbook/flags.yaml"));
+  ASSERT_TRUE(playbook) << playbook.error().message;
+  const codec::Json document = codec::Json::parse(in);
+  for (const codec::Json& one : document.at("cases")) {
+    SCOPED_TRACE(one.at("id").get<std::string>() + ": " + one.at("title").get<std::string>());
+    const auto diagnosis = playbook->classify(suspect_lines(read(one.at("log").get<std::string>())));
+    if (!one.at("expected").contains("row")) {
+      EXPECT_FALSE(diagnosis) << diagnosis->line;
+      continue;
+    }
+    ASSERT_TRUE(diagnosis);
+    EXPECT_EQ(diagnosis->row, one.at("expected").at("row").get<std::string>()) << diagnosis->line;
+  }
 }
 
 TEST(RealLogs, OfTwoSglangVersionsGiveReadinessPoolGraphsAndDifferences) {
