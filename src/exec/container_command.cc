@@ -42,6 +42,7 @@ std::vector<std::string> podman_command(const ContainerSettings& settings, const
                                 "--pull=never",
                                 "--workdir=" + folder,
                                 "--volume=" + folder + ":" + folder,
+                                "--volume=" + folder + ":/workspace",  // where launch scripts of the field write
                                 "--entrypoint="};
   if (settings.program.empty()) argv.push_back("--volume=" + job.self + ":" + job.self + ":ro");
   if (!job.digest.empty()) argv.push_back("--env=PAWL_IMAGE_DIGEST=" + job.digest);
@@ -55,7 +56,7 @@ std::vector<std::string> podman_command(const ContainerSettings& settings, const
 
 std::vector<std::string> pyxis_command(const ContainerSettings& settings, const ContainerJob& job) {
   const std::string folder = job.folder.string();
-  std::string mounts = folder + ":" + folder;
+  std::string mounts = folder + ":" + folder + "," + folder + ":/workspace";
   if (settings.program.empty()) mounts += "," + job.self + ":" + job.self + ":ro";
   for (const std::string& mount : settings.mounts) mounts += "," + mount;
   std::vector<std::string> argv{

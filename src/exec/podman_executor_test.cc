@@ -95,7 +95,7 @@ TEST(ContainerCommandTest, TheImageIsRunByItsDigestWithDevicesAndMounts) {
   settings.program = "/opt/pawl";
   const auto srun = pyxis_command(settings, job);
   EXPECT_EQ(srun[1], "--container-image=reg.example:5000/eng/x:v1");
-  EXPECT_EQ(srun[2], "--container-mounts=/w/runs/1/1/a:/w/runs/1/1/a,/models:/models:ro");
+  EXPECT_EQ(srun[2], "--container-mounts=/w/runs/1/1/a:/w/runs/1/1/a,/w/runs/1/1/a:/workspace,/models:/models:ro");
   EXPECT_EQ(srun[srun.size() - 3], "/opt/pawl");
 }
 

@@ -5,10 +5,16 @@
 #include <algorithm>
 
 namespace pawl::model {
+namespace {
+
+/// pawl's own sources of engines: a package, and a folder of programs.
+constexpr std::string_view kPackage = "pypi:", kFolder = "dir:";
+
+}  // namespace
 
 std::string ImageRef::text() const {
   std::string out = name;
-  if (!tag.empty()) out += ":" + tag;
+  if (!tag.empty()) out += (name.starts_with(kPackage) ? "==" : ":") + tag;
   if (!digest.empty()) out += "@" + digest;
   return out;
 }
@@ -23,6 +29,21 @@ Result<ImageRef> parse_image(std::string_view text) {
     return wrong("blanks and control characters do not occur in one");
   }
   ImageRef ref;
+  if (text.starts_with(kFolder)) {
+    if (!text.substr(kFolder.size()).starts_with('/'))
+      return bad_input(fmt::format("'{}' is not an image: the folder is not absolute", text), "write it as dir:/absolute/path");
+    ref.name = text;
+    return ref;
+  }
+  if (text.starts_with(kPackage)) {
+    const auto equals = text.find("==");
+    if (equals == std::string_view::npos || equals == kPackage.size() || equals + 2 == text.size()) {
+      return bad_input(fmt::format("'{}' is not an image: it names no exact version", text), "write it as pypi:NAME==VERSION");
+    }
+    ref.name = text.substr(0, equals);
+    ref.tag = text.substr(equals + 2);
+    return ref;
+  }
   if (const auto at = text.find('@'); at != std::string_view::npos) {
     ref.digest = text.substr(at + 1);
     text = text.substr(0, at);

@@ -9,10 +9,10 @@
 namespace pawl::model {
 
 /// A container image as recipes write it: `[registry/]repository[:tag][@sha256:…]`. `#` after the registry host (the
-/// spelling of enroot) reads as `/`.
+/// spelling of enroot) reads as `/`. Or one of pawl's own sources: `pypi:NAME==VERSION`, `dir:/absolute/path`.
 struct ImageRef {
-  std::string name;    ///< registry and repository, as written
-  std::string tag;     ///< empty when none
+  std::string name;    ///< registry and repository, as written; "pypi:NAME"; "dir:/absolute/path"
+  std::string tag;     ///< empty when none; of a package its version
   std::string digest;  ///< "sha256:<64 hex>", empty when not pinned
   bool operator==(const ImageRef&) const = default;
 

@@ -74,7 +74,8 @@ std::vector<std::string> spellings(const YamlNode& node, std::string_view writte
 
 Result<std::string> edit_image(const Catalogue& catalogue, const Recipe& recipe, const std::string& image) {
   PAWL_ASSIGN(const model::ImageRef wanted, model::parse_image(image));
-  if (wanted.tag.empty() && wanted.digest.empty()) {
+  const bool folder = wanted.name.starts_with("dir:");  // it is what it holds
+  if (!folder && wanted.tag.empty() && wanted.digest.empty()) {
     return bad_input(fmt::format("'{}' names no version", image), "write a tag or a digest: a floating image is no update");
   }
   const codec::YamlDocument& document = catalogue.document(recipe.file);

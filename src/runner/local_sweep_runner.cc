@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <deque>
+#include <iterator>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -24,6 +25,11 @@ using model::JobSpec;
 
 constexpr Nanos kLookInterval = Millis{100};
 constexpr Nanos kLookElsewhere = Seconds{1};  // at hundreds of jobs of a cluster: each look reads a file a job
+constexpr std::size_t kStartsAtOnce = 64;     // marked in one transaction
+// Between two rounds of looks jobs are started for so long; the more jobs there are the longer a round, so that starting
+// ten thousand does not cost a round each time.
+constexpr Nanos kStartsAtLeast = Seconds{1};
+constexpr int kStartShare = 5;
 constexpr const char* kCanaryFamily = "canary";
 constexpr const char* kInsertStep =
     "INSERT INTO runner_step (run, attempt, position, name, state, note, started, ended) VALUES (?1, ?2, ?3, ?4, 'queued', '', '', '')";
@@ -308,17 +314,18 @@ Status LocalSweepRunner::begin_try(const Active& active) {
   const auto point = model::point_of_row(spec.row);
   return world_.database.execute(
       "INSERT INTO runner_try (run, attempt, job, number, gpus, started_ms, ended_ms, outcome, failure_class, node, native)"
-      " SELECT ?1, ?2, ?3, coalesce(max(number), 0) + 1, ?4, ?5, 0, '', '', '', ?6 FROM runner_try WHERE run = ?1 AND attempt = ?2 AND job = ?3",
-      {spec.run, spec.attempt, spec.job, point ? point->gpus() : 0, world_.executor.elsewhere() ? 0 : now_ms(world_.clock), active.handle.native});
+      " SELECT ?1, ?2, ?3, coalesce(max(number), 0) + 1, ?4, ?5, 0, '', '', '', '' FROM runner_try WHERE run = ?1 AND attempt = ?2 AND job = ?3",
+      {spec.run, spec.attempt, spec.job, point ? point->gpus() : 0, world_.executor.elsewhere() ? 0 : now_ms(world_.clock)});
 }
 
 Status LocalSweepRunner::end_try(const Active& active, const std::string& outcome, const std::string& failure_class, const std::string& node) {
   const JobSpec& spec = active.job->spec;
   // An end that was seen without a run in between was shorter than two looks.
   return world_.database.execute(
-      "UPDATE runner_try SET ended_ms = ?4, started_ms = CASE started_ms WHEN 0 THEN ?5 ELSE started_ms END, outcome = ?6, failure_class = ?7, node = ?8"
+      "UPDATE runner_try SET ended_ms = ?4, started_ms = CASE started_ms WHEN 0 THEN ?5 ELSE started_ms END, outcome = ?6, failure_class = ?7, node = ?8, "
+      "native = ?9"
       " WHERE run = ?1 AND attempt = ?2 AND job = ?3 AND ended_ms = 0",
-      {spec.run, spec.attempt, spec.job, now_ms(world_.clock), active.own_start_ms, outcome, failure_class, node});
+      {spec.run, spec.attempt, spec.job, now_ms(world_.clock), active.own_start_ms, outcome, failure_class, node, active.handle.native});
 }
 
 Result<std::optional<LocalSweepRunner::JobEnd>> LocalSweepRunner::look_at(const RunStatus& run, Active& active, Nanos limit, std::stop_token stop) {
@@ -361,29 +368,32 @@ model::JobFailure LocalSweepRunner::no_result(const Active& active) const {
 Status LocalSweepRunner::submit(Active& active) {
   PAWL_ASSIGN(active.handle, world_.executor.submit(key_of(active.job->spec), active.folder));
   active.deadline.reset();
-  // What was taken up has its entry already, unless its pawl died right before it.
-  if (active.taken_up) {
-    bool open = false;
-    PAWL_TRY(world_.database.query("SELECT 1 FROM runner_try WHERE run = ?1 AND attempt = ?2 AND job = ?3 AND ended_ms = 0",
-                                   {active.job->spec.run, active.job->spec.attempt, active.job->spec.job}, [&](const store::Row&) {
-                                     open = true;
-                                     return Status();
-                                   }));
-    if (open) return {};
-  }
-  return begin_try(active);
+  return {};
 }
 
-Result<LocalSweepRunner::Active> LocalSweepRunner::start_job(const Job& job) {
-  const JobSpec& spec = job.spec;
-  Active active{&job, {}, world_.workspace.job_folder(spec.run, spec.attempt, spec.job), {}, 0, job.state == "running"};
-  PAWL_TRY(world_.files.write_atomic(active.folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
-  // A job that the database calls queued has no live process: what an earlier, stopped life of it left is cleared, or
-  // the executor would take it for this one. One that it calls running may be alive, and is taken up again.
-  if (!active.taken_up) PAWL_TRY(world_.executor.forget(key_of(spec), active.folder));
-  PAWL_TRY(set_job(spec, "running", {}));
-  PAWL_TRY(submit(active));
-  return active;
+/// Marks them running with an execution begun, all in one transaction, and hands them to the executor. Durable before
+/// the effect: a job that is marked and was not submitted is submitted by the next life.
+Result<std::vector<LocalSweepRunner::Active>> LocalSweepRunner::start_jobs(const std::vector<const Job*>& jobs) {
+  std::vector<Active> started;
+  for (const Job* job : jobs) {
+    const JobSpec& spec = job->spec;
+    Active active{job, {}, world_.workspace.job_folder(spec.run, spec.attempt, spec.job), {}, 0, job->state == "running"};
+    PAWL_TRY(world_.files.write_atomic(active.folder / "spec.json", codec::write_json_pretty(codec::to_json(spec))));
+    // A job that the database calls queued has no live process: what an earlier, stopped life of it left is cleared, or
+    // the executor would take it for this one. One that it calls running may be alive, and is taken up again.
+    if (!active.taken_up) PAWL_TRY(world_.executor.forget(key_of(spec), active.folder));
+    started.push_back(std::move(active));
+  }
+  PAWL_TRY(world_.database.transaction([&]() -> Status {
+    for (const Active& active : started) {
+      if (active.taken_up) continue;
+      PAWL_TRY(set_job(active.job->spec, "running", {}));
+      PAWL_TRY(begin_try(active));
+    }
+    return {};
+  }));
+  for (Active& active : started) PAWL_TRY(submit(active));
+  return started;
 }
 
 Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobEnd end, std::stop_token stop) {
@@ -391,19 +401,24 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
   const JobSpec& spec = active.job->spec;
   const auto again = [&]() -> Result<State> {
     PAWL_TRY(world_.executor.forget(key_of(spec), active.folder));
+    PAWL_TRY(begin_try(active));
     PAWL_TRY(submit(active));
     return State();
   };
   if (end == JobEnd::kStopped) {
     if (!world_.executor.elsewhere()) {
-      PAWL_TRY(end_try(active, "stopped", {}, {}));
-      PAWL_TRY(set_job(spec, "queued", {}));
+      PAWL_TRY(world_.database.transaction([&]() -> Status {
+        PAWL_TRY(end_try(active, "stopped", {}, {}));
+        return set_job(spec, "queued", {});
+      }));
     }
     return State("queued");
   }
   if (end == JobEnd::kCancelled) {
-    PAWL_TRY(end_try(active, "cancelled", {}, {}));
-    PAWL_TRY(set_job(spec, "cancelled", {}));
+    PAWL_TRY(world_.database.transaction([&]() -> Status {
+      PAWL_TRY(end_try(active, "cancelled", {}, {}));
+      return set_job(spec, "cancelled", {});
+    }));
     return State("cancelled");
   }
   if (end == JobEnd::kNothing) {
@@ -420,8 +435,10 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
       PAWL_TRY(end_try(active, "retried", codec::enum_text(failure.cls), {}));
       return again();
     }
-    PAWL_TRY(end_try(active, "failed", codec::enum_text(failure.cls), {}));
-    PAWL_TRY(set_job(spec, "failed", compact(codec::to_json(failure))));
+    PAWL_TRY(world_.database.transaction([&]() -> Status {
+      PAWL_TRY(end_try(active, "failed", codec::enum_text(failure.cls), {}));
+      return set_job(spec, "failed", compact(codec::to_json(failure)));
+    }));
     return State("failed");
   }
   PAWL_ASSIGN(const std::string text, world_.files.read(active.folder / "result.json"));
@@ -438,8 +455,10 @@ Result<std::optional<std::string>> LocalSweepRunner::settle(Active& active, JobE
     PAWL_TRY(end_try(active, "retried", codec::enum_text(model::FailureClass::kInfrastructure), result.node));
     return again();
   }
-  PAWL_TRY(end_try(active, result.ok() ? "succeeded" : "failed", result.failure ? codec::enum_text(result.failure->cls) : std::string(), result.node));
-  PAWL_TRY(set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string()));
+  PAWL_TRY(world_.database.transaction([&]() -> Status {
+    PAWL_TRY(end_try(active, result.ok() ? "succeeded" : "failed", result.failure ? codec::enum_text(result.failure->cls) : std::string(), result.node));
+    return set_job(spec, result.ok() ? "succeeded" : "failed", result.failure ? compact(codec::to_json(*result.failure)) : std::string());
+  }));
   return State(result.ok() ? "succeeded" : "failed");
 }
 
@@ -451,8 +470,10 @@ Result<std::int64_t> LocalSweepRunner::cancel_failed(std::vector<Active>& active
       continue;
     }
     PAWL_TRY(world_.executor.cancel(it->handle));
-    PAWL_TRY(end_try(*it, "cancelled", {}, {}));
-    PAWL_TRY(set_job(it->job->spec, "cancelled", {}));
+    PAWL_TRY(world_.database.transaction([&]() -> Status {
+      PAWL_TRY(end_try(*it, "cancelled", {}, {}));
+      return set_job(it->job->spec, "cancelled", {});
+    }));
     it = active.erase(it);
     ++count;
   }
@@ -467,6 +488,7 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
   bool canary_open = false;  // not yet known to be good: nothing else starts
   bool failed = false;
   std::int64_t done = 0;
+  Nanos last_looks{0};  // how long the last round of looks took
   // What was with the executor when an earlier life ended comes first: it is there already.
   std::deque<const Job*> waiting;
   for (const char* state : {"running", "queued"}) {
@@ -485,27 +507,39 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
     const auto given_up = [&](const Job& job) {
       return cancelled || failed_families.contains(kCanaryFamily) || (request.fail_fast && failed_families.contains(family_of(job.spec)));
     };
-    while (!waiting.empty() && !stop.stop_requested()) {
-      const Job& job = *waiting.front();
-      const bool give_up = given_up(job);
-      if (!give_up && active.size() >= width) break;
-      // Jobs of an earlier life live already, also beside a canary.
-      if (!give_up && canary_open && job.state == "queued" && family_of(job.spec) != kCanaryFamily) break;
-      waiting.pop_front();
-      if (give_up && job.state != "running") {
-        PAWL_TRY(set_job(job.spec, failed_families.contains(kCanaryFamily) && !cancelled ? "skipped" : "cancelled", {}));
-        ++done;
-        continue;
+    const MonoTime starts_until = world_.clock.now() + std::max<Nanos>(kStartsAtLeast, kStartShare * last_looks);
+    bool more = true;
+    while (more && world_.clock.now() < starts_until) {
+      std::vector<const Job*> starting;
+      more = false;
+      while (!waiting.empty() && !stop.stop_requested()) {
+        const Job& job = *waiting.front();
+        const bool give_up = given_up(job);
+        if (!give_up && active.size() + starting.size() >= width) break;
+        // Jobs of an earlier life live already, also beside a canary.
+        if (!give_up && canary_open && job.state == "queued" && family_of(job.spec) != kCanaryFamily) break;
+        if (starting.size() == kStartsAtOnce) {
+          more = true;
+          break;
+        }
+        waiting.pop_front();
+        if (give_up && job.state != "running") {
+          PAWL_TRY(set_job(job.spec, failed_families.contains(kCanaryFamily) && !cancelled ? "skipped" : "cancelled", {}));
+          ++done;
+          continue;
+        }
+        world_.progress.report({request.purpose, label_of(job.spec), done + static_cast<std::int64_t>(active.size() + starting.size()) + 1,
+                                static_cast<std::int64_t>(jobs.size())});
+        starting.push_back(&job);
       }
-      world_.progress.report(
-          {request.purpose, label_of(job.spec), done + static_cast<std::int64_t>(active.size()) + 1, static_cast<std::int64_t>(jobs.size())});
-      PAWL_ASSIGN(Active started, start_job(job));
-      active.push_back(std::move(started));
+      PAWL_ASSIGN(std::vector<Active> started, start_jobs(starting));
+      std::ranges::move(started, std::back_inserter(active));
     }
     if (request.fail_fast && failed) {
       PAWL_ASSIGN(const std::int64_t ended, cancel_failed(active, failed_families));
       done += ended;
     }
+    const MonoTime looks_began = world_.clock.now();
     // The first look waits; the others take what that moment shows.
     Nanos limit = world_.executor.elsewhere() ? kLookElsewhere : kLookInterval;
     for (auto it = active.begin(); it != active.end();) {
@@ -526,6 +560,7 @@ Result<bool> LocalSweepRunner::run_jobs(const RunStatus& run, const io::SweepReq
       ++done;
       it = active.erase(it);
     }
+    last_looks = world_.clock.now() - looks_began;
     if (stop.stop_requested() && (active.empty() || world_.executor.elsewhere())) return pawl::cancelled();
   }
   return failed;

@@ -100,7 +100,7 @@ class LocalSweepRunner final : public io::SweepRunner {
   };
   /// How waiting for a job ended: with a result.json, without one, by a cancel of its run, by the stop token.
   enum class JobEnd { kResult, kNothing, kCancelled, kStopped };
-  Result<Active> start_job(const Job& job);
+  Result<std::vector<Active>> start_jobs(const std::vector<const Job*>& jobs);
   Status submit(Active& active);
   /// Looks at it for at most `limit`. Nothing: it goes on.
   Result<std::optional<JobEnd>> look_at(const io::RunStatus& run, Active& active, Nanos limit, std::stop_token stop);

@@ -1,7 +1,12 @@
 #include "runner/local_sweep_runner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <cstdlib>
+#include <set>
 
 #include "base/hash.h"
 #include "codec/describe.h"
@@ -39,7 +44,9 @@ class ScriptedExecutor final : public exec::JobExecutor {
     return {};
   }
   Result<exec::JobState> wait(const exec::JobHandle& handle, Nanos, std::stop_token) override {
+    ++looks;
     const auto found = alive_.find(handle.key);
+    if (submits < stay_until) return exec::JobState::kRunning;
     if (found != alive_.end() && found->second-- > 0) return exec::JobState::kRunning;
     alive_.erase(handle.key);
     return exec::JobState::kEnded;
@@ -48,6 +55,8 @@ class ScriptedExecutor final : public exec::JobExecutor {
 
   std::vector<Ending> script;
   int submits = 0;
+  std::int64_t looks = 0;
+  int stay_until = 0;  ///< nothing ends before so many were submitted
   std::int64_t at_once = 1;
   int looks_before_the_end = 0;   ///< how often a job is still running when it is looked at
   std::ptrdiff_t most_alive = 0;  ///< jobs that were running at one time
@@ -315,6 +324,45 @@ TEST_F(LocalSweepRunnerTest, ACancelledRunIsTerminalAfterTheNextWaitAndHasEviden
   EXPECT_EQ(status->state, io::RunState::kCancelled);
   EXPECT_EQ(executor_.submits, 0);
   EXPECT_TRUE(runner_.evidence(run)->rows.empty());
+}
+
+/// Run by tests/long/many-jobs.sh, one size a process: the peak of memory is that of the process.
+TEST_F(LocalSweepRunnerTest, ManyJobsAtOnce) {
+  const char* wanted = std::getenv("PAWL_MANY_JOBS");
+  if (wanted == nullptr) GTEST_SKIP() << "a long job: PAWL_MANY_JOBS=10000";
+  const int count = std::atoi(wanted);
+  ASSERT_GT(count, 0);
+  executor_.at_once = count;
+  executor_.stay_until = count;  // all at once
+  io::SweepRequest many = request("many", false);
+  const Json row = many.points[0];
+  many.points.clear();
+  many.evals.clear();
+  for (int i = 0; i < count; ++i) {
+    many.points.push_back(row);
+    many.points.back()["conc"] = 1 + i % 100;
+    many.points.back()["tp"] = 1 + i / 100;
+  }
+  const MonoTime began = clock_.now();
+  const auto run = runner_.dispatch(many);
+  ASSERT_TRUE(run) << run.error().message;
+  const MonoTime dispatched = clock_.now();
+  const auto status = runner_.wait(*run, {});
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->state, io::RunState::kSuccess);
+  const double seconds = seconds_of(clock_.now() - began);
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto evidence = runner_.evidence(*run);
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  std::set<std::string> keys;
+  for (const Json& one : evidence->rows) keys.insert(one["pawl"]["point_key"].get<std::string>());
+  EXPECT_EQ(keys.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(evidence->rows.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(executor_.submits, count);
+  EXPECT_EQ(executor_.most_alive, count);
+  fmt::print("| {} | {:.1f} | {:.1f} | {:.2f} | {} | {:.1f} |\n", count, seconds_of(dispatched - began), seconds, 1000 * seconds / count,
+             usage.ru_maxrss / 1024, static_cast<double>(executor_.looks) / count);
 }
 
 }  // namespace
