@@ -75,7 +75,8 @@ PY
 for client in aiperf sglang; do
   echo "$client"
   if [[ "$client" == aiperf && -x "$rivals/aiperf/bin/aiperf" ]]; then
-    (cd "$work" && HF_HUB_OFFLINE=1 "$rivals/aiperf/bin/aiperf" profile --model demo --url "$url" --endpoint-type chat --streaming --concurrency 4 --request-count 16 \
+    # Not with HF_HUB_OFFLINE=1: aiperf then takes the folder of the tokenizer for the name of a repository.
+    (cd "$work" && "$rivals/aiperf/bin/aiperf" profile --model demo --url "$url" --endpoint-type chat --streaming --concurrency 4 --request-count 16 \
       --tokenizer "$rivals/tokenizer" --isl 32 --osl 16 --ui none >aiperf.log 2>&1) || { tail -n 20 "$work/aiperf.log"; exit 1; }
     grep -E "Request Count|Output Token Throughput" "$work/aiperf.log" | head -n 2 | sed 's/^/  /'
   elif [[ "$client" == sglang && -d "$rivals/sglang/sglang" && -x "$rivals/python/bin/python" ]]; then
