@@ -46,6 +46,14 @@ void Exchange::prefetch() const {
   lines(&tokens_, 1);
 }
 
+void Exchange::prefetch_tails(std::size_t bytes) const {
+  constexpr std::size_t kLine = 64;
+  __builtin_prefetch(record_.events.data() + record_.events.size(), 1);
+  if (first_bytes_.size() >= kKeptBytes) return;
+  const char* tail = first_bytes_.data() + first_bytes_.size();
+  for (std::size_t i = 0; i <= std::min<std::size_t>(bytes, 512); i += kLine) __builtin_prefetch(tail + i, 1);
+}
+
 std::size_t Exchange::on_bytes(std::string_view bytes, MonoTime at, Nanos late) {
   const std::size_t size = bytes.size();
   record_.bytes += static_cast<std::int64_t>(size);

@@ -30,8 +30,10 @@ class alignas(64) Exchange {
   /// what is no failure (cancelled, censored).
   void abandon(measure::Outcome outcome, std::string cls, std::string what, MonoTime at);
 
-  /// Asks the cache for what the next bytes will touch: with thousands of streams none of it is there any more.
+  /// Asks the cache for what the next bytes will touch: with thousands of streams none of it is there any more. First
+  /// for the exchange itself, while the kernel hands the bytes over; then for where they and their event will be kept.
   void prefetch() const;
+  void prefetch_tails(std::size_t bytes) const;
 
   /// Nothing more will be read for it: the answer is complete, or cannot be read further. Its outcome is settled.
   [[nodiscard]] bool over() const { return record_.end.has_value(); }

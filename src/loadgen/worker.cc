@@ -94,11 +94,12 @@ Result<std::size_t> Worker::read_ready(const timespec* timeout) {
     const int n = ::epoll_pwait2(epoll_.get(), ready.data(), static_cast<int>(ready.size()), timeout, nullptr);
     if (n < 0 && errno != EINTR) return internal_error(fmt::format("epoll_wait: {}", std::strerror(errno)));
     if (seen == 0) woke_ = mono_now();
+    for (int i = 0; i < std::min(n, 4); ++i) __builtin_prefetch(ready[static_cast<std::size_t>(i)].data.ptr);
     for (int i = 0; i < n; ++i) {
       const epoll_event& event = ready[static_cast<std::size_t>(i)];
       if (i + 4 < n) __builtin_prefetch(ready[static_cast<std::size_t>(i) + 4].data.ptr);
-      if (i + 2 < n) {
-        const auto* soon = static_cast<const Connection*>(ready[static_cast<std::size_t>(i) + 2].data.ptr);
+      if (i + 1 < n) {
+        const auto* soon = static_cast<const Connection*>(ready[static_cast<std::size_t>(i) + 1].data.ptr);
         if (soon != nullptr && soon->exchange) soon->exchange->prefetch();
       }
       if (event.data.ptr == nullptr) {
@@ -280,9 +281,17 @@ bool Worker::over(MonoTime now) {
 }
 
 void Worker::check_deadlines(MonoTime now) {
-  if (now - checked_ < tick_) return;
-  checked_ = now;
+  if (now - published_ < tick_) return;
+  published_ = now;
   publish();
+  // What still runs at the end of the drain says how slow the server is, not how long it took (BC-9.15).
+  if (task_.drain && in_flight_ > 0 && !stopping_) {
+    const MonoTime last = task_.duration ? std::max(task_.begin + *task_.duration, MonoTime{}) : last_send_;
+    const bool all_sent = task_.duration ? now >= last : task_.open ? feed_done_ : task_.feed->drained();
+    if (all_sent && now >= last + *task_.drain) give_up_all(Outcome::kCensored, now);
+  }
+  if (now - checked_ < deadline_tick_) return;
+  checked_ = now;
   const Nanos connect = of_seconds(load_.connect_timeout_s), total = of_seconds(load_.request_timeout_s);
   for (std::size_t i = 0; i < connections_.size(); ++i) {
     Connection& c = *connections_[i];
@@ -314,12 +323,6 @@ void Worker::check_deadlines(MonoTime now) {
     if (cls == nullptr) continue;
     c.exchange->abandon(Outcome::kTimeout, cls, fmt::format("nothing more within {} s", limit), now);
     finish(c);
-  }
-  // What still runs at the end of the drain says how slow the server is, not how long it took (BC-9.15).
-  if (task_.drain && in_flight_ > 0 && !stopping_) {
-    const MonoTime last = task_.duration ? std::max(task_.begin + *task_.duration, MonoTime{}) : last_send_;
-    const bool all_sent = task_.duration ? now >= last : task_.open ? feed_done_ : task_.feed->drained();
-    if (all_sent && now >= last + *task_.drain) give_up_all(Outcome::kCensored, now);
   }
 }
 
@@ -384,12 +387,14 @@ Result<WorkerLog> Worker::run(const PhaseTask& task, const std::stop_token& stop
   // Deadlines are looked at 50 times within the shortest of them.
   double shortest = std::min(load_.request_timeout_s, load_.connect_timeout_s);
   for (const double each : {load_.first_token_timeout_s, load_.idle_timeout_s}) shortest = each > 0 ? std::min(shortest, each) : shortest;
-  set_tick(std::clamp<Nanos>(of_seconds(shortest / 50), Millis(1), Millis(100)));
+  const Nanos often = std::max<Nanos>(of_seconds(shortest / 50), Millis(1));
+  set_tick(std::min<Nanos>(often, Millis(100)));
+  deadline_tick_ = std::min<Nanos>(often, Seconds(1));  // a look touches every connection
 
   const std::int64_t steps_before = clock_.steps();
   const Nanos cpu_before = thread_cpu();
   const MonoTime began = mono_now();
-  woke_ = checked_ = last_send_ = began;
+  woke_ = published_ = checked_ = last_send_ = began;
   // The clock is read as rarely as it can be: at high rates a round handles one event or two.
   for (MonoTime now = began;; now = mono_now()) {
     if (stop.stop_requested() && !stopping_) give_up_all(Outcome::kCancelled, now);

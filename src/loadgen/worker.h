@@ -179,8 +179,9 @@ class Worker {
   bool feed_done_ = false;  ///< open loop: no arrival is left
   bool feed_room_ = false;  ///< requests may be made ahead
   bool quiet_ = false;      ///< the last window brought nothing
-  MonoTime checked_, last_send_, woke_;
-  Nanos tick_{0};
+  MonoTime published_, checked_, last_send_, woke_;
+  Nanos tick_{0};           ///< between two looks at what others want to know
+  Nanos deadline_tick_{0};  ///< between two looks at the deadlines of all connections
   Gather gather_;
   LiveCounters live_;
 };

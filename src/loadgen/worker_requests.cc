@@ -174,7 +174,9 @@ MonoTime Worker::native_time(Connection& c, const Received& received) {
 
 void Worker::receive_all(Connection& c, bool to_the_end) {
   for (;;) {
+    if (c.exchange) c.exchange->prefetch();
     const Received received = receive(c.socket, buffer_);
+    if (c.exchange && received.size > 0) c.exchange->prefetch_tails(static_cast<std::size_t>(received.size));
     if (received.size < 0 && received.error_number == EINTR) continue;
     if (received.size < 0 && would_block(received.error_number)) return;
     if (received.size <= 0) {

@@ -33,8 +33,33 @@ void LogHistogram::add(std::int64_t value, std::int64_t times) {
   sum_ += static_cast<long double>(value) * static_cast<long double>(times);
 }
 
+void LogHistogram::add_all(std::span<const std::int64_t> values) {
+  if (values.empty()) return;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max(), greatest = 0;
+  long double sum = 0;
+  std::uint64_t part = 0;  // of the sum, while it cannot overflow
+  for (std::int64_t value : values) {
+    value = std::max<std::int64_t>(value, 0);
+    const Place place = place_of(static_cast<std::uint64_t>(value));
+    auto& row = rows_[place.row];
+    if (!row) row = std::make_unique<Row>();
+    ++(*row)[place.bucket];
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+    part += static_cast<std::uint64_t>(value);
+    if (part >> 63 != 0) {
+      sum += static_cast<long double>(part);
+      part = 0;
+    }
+  }
+  min_ = count_ == 0 ? least : std::min(min_, least);
+  max_ = std::max(max_, greatest);
+  count_ += static_cast<std::int64_t>(values.size());
+  sum_ += sum + static_cast<long double>(part);
+}
+
 void HistogramFeed::flush() {
-  for (std::size_t i = 0; i < n_; ++i) histogram_.add(waiting_[i]);
+  histogram_.add_all(std::span(waiting_).first(n_));
   n_ = 0;
 }
 

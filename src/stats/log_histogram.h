@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace pawl::stats {
 
@@ -14,6 +15,8 @@ class LogHistogram {
  public:
   /// Negative numbers count as 0.
   void add(std::int64_t value, std::int64_t times = 1);
+  /// The same as adding one after the other, cheaper.
+  void add_all(std::span<const std::int64_t> values);
   void merge(const LogHistogram& other);
 
   [[nodiscard]] std::int64_t count() const { return count_; }

@@ -124,6 +124,25 @@ TEST(LogHistogram, IsExactBelowAThousandAndSaysNothingOfNothing) {
   EXPECT_EQ(histogram.count(), 4);
 }
 
+TEST(LogHistogram, AFeedEqualsAddingOneAfterTheOther) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  LogHistogram single;
+  HistogramFeed feed;
+  std::vector<std::int64_t> values = {-5, 0, 1, 1023, 1024, kMost, kMost, kMost};
+  for (std::int64_t i = 0; i < 1000; ++i) values.push_back(i * i * 37);
+  for (const std::int64_t value : values) {
+    single.add(value);
+    feed.add(value);
+  }
+  const LogHistogram fed = feed.take();
+  EXPECT_EQ(fed.count(), single.count());
+  EXPECT_EQ(fed.min(), 0);
+  EXPECT_EQ(fed.max(), kMost);
+  EXPECT_EQ(fed.sum(), single.sum());
+  for (const double p : {0.0, 12.5, 50.0, 99.0, 100.0}) EXPECT_EQ(fed.percentile(p), single.percentile(p)) << p;
+  EXPECT_EQ(feed.take().count(), 0);
+}
+
 TEST(LogHistogram, MergesWithoutLoss) {
   LogHistogram whole, left, right;
   for (std::int64_t i = 1; i < 100'000'000; i = i * 5 / 4 + 1) {
