@@ -42,7 +42,7 @@ done < <({ cat "$delayed"; ldd "$build/pawl" $(awk '{print $2}' "$delayed") | aw
 # RPATH, not RUNPATH: it also holds for what the libraries need, and LD_LIBRARY_PATH does not go before it.
 patchelf --force-rpath --set-rpath "\$ORIGIN/../lib" "$top/bin/pawl"
 
-outside="$({ ldd "$top/bin/pawl"; for library in "$top"/lib/*; do LD_LIBRARY_PATH="$top/lib" ldd "$library"; done; } | sort -u -k 1,1 | awk '$2 == "=>" {print $1, $3}' | grep -v " $top/" | awk '{print $1}' | grep -vE "$glibc" || true)"
+outside="$({ ldd "$top/bin/pawl"; for library in "$top"/lib/*.so*; do LD_LIBRARY_PATH="$top/lib" ldd "$library"; done; } | sort -u -k 1,1 | awk '$2 == "=>" {print $1, $3}' | grep -v " $top/" | awk '{print $1}' | grep -vE "$glibc" || true)"
 [[ -z "$outside" ]] || fail "these libraries are not in the archive: $outside" 6
 
 mkdir -p "$output"
