@@ -81,7 +81,7 @@ for client in aiperf sglang; do
     grep -E "Request Count|Output Token Throughput" "$work/aiperf.log" | head -n 2 | sed 's/^/  /'
   elif [[ "$client" == sglang && -d "$rivals/sglang/sglang" && -x "$rivals/python/bin/python" ]]; then
     HF_HUB_OFFLINE=1 PYTHONPATH="$rivals/sglang" "$rivals/python/bin/python" bench/clients/stand_ins/run_sglang_serving.py --backend sglang --base-url "$url" --model demo \
-      --tokenizer "$rivals/tokenizer" --dataset-name random-ids --num-prompts 16 --random-input-len 32 --random-output-len 16 --max-concurrency 4 \
+      --tokenizer "$rivals/tokenizer" --dataset-name random-ids --num-prompts 16 --random-input-len 32 --random-output-len 16 --max-concurrency 4 --output-file "$work/sglang.jsonl" \
       >"$work/sglang.log" 2>&1 || { tail -n 20 "$work/sglang.log"; exit 1; }
     grep -E "Successful requests|Output token throughput" "$work/sglang.log" | sed 's/^/  /'
   else
