@@ -20,6 +20,7 @@ pawl_fuzz_target(response pawl_loadgen)
 pawl_fuzz_target(tokenizer pawl_tokenizer)
 pawl_fuzz_target(data_set pawl_workload)
 pawl_fuzz_target(ingest pawl_results)
+pawl_fuzz_target(engine_log pawl_evidence pawl_posix)
 if(PAWL_FUZZ)
   # libstdc++ 12 uses in its own headers what it calls deprecated; GCC keeps quiet about that, clang does not.
   foreach(module pawl_changelog pawl_workload pawl_results pawl_store pawl_http)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# duration: 40 min a target by default; libFuzzer on YAML, changelog, key patterns, answers of servers, tokenizers, data sets and artifacts of runs. Arguments: [TARGET] [EXECUTIONS in all]; goes on where it stopped
+# duration: 40 min a target by default; libFuzzer on YAML, changelog, key patterns, answers of servers, tokenizers, data sets, artifacts of runs and logs of engines. Arguments: [TARGET] [EXECUTIONS in all]; goes on where it stopped
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 ROOT="$PWD"
 source tools/packages.sh
-targets=(yaml changelog key_pattern response tokenizer data_set ingest)
+targets=(yaml changelog key_pattern response tokenizer data_set ingest engine_log)
 if [[ -n "${1:-}" && "$1" != all ]]; then targets=("$1"); fi
 for target in "${targets[@]}"; do
   [[ -f "tests/fuzz/${target}_fuzz.cc" ]] || { echo "there is no target \"$target\": $(cd tests/fuzz && ls ./*_fuzz.cc | sed 's/^..//; s/_fuzz.cc//' | paste -sd' ')" >&2; exit 2; }
@@ -17,7 +17,7 @@ if [[ ! -f build/fuzz/build.ninja ]]; then cmake --preset fuzz >/dev/null; fi
 cmake --build build/fuzz -j "$(jobs_to_use)" --target "${targets[@]/#/fuzz_}" >build/fuzz/build.log || { tail -n 30 build/fuzz/build.log >&2; exit 1; }
 
 # Short inputs, little bookkeeping of the allocator: what counts here is how many are tried.
-declare -A length=([yaml]=160 [changelog]=320 [key_pattern]=48 [response]=512 [tokenizer]=1024 [data_set]=512 [ingest]=1024)
+declare -A length=([yaml]=160 [changelog]=320 [key_pattern]=48 [response]=512 [tokenizer]=1024 [data_set]=512 [ingest]=1024 [engine_log]=512)
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:malloc_context_size=1:quarantine_size_mb=4:allocator_release_to_os_interval_ms=-1
 
 # Work in chunks: after each one the count is written, so that a stopped job loses one chunk at most.
