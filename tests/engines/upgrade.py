@@ -41,12 +41,24 @@ class Box:
         show_rows(status["rows"])
         return status["rows"]
 
-    def upgrade(self, image):
+    def upgrade(self, image, *more):
         """Whether it was validated."""
         print(f"upgrade to {image}", flush=True)
-        done = run(self.pawl, "upgrade", "start", "--workspace", self.w, "--recipe", self.recipe, "--image", image, "--scale", self.scale, "--progress", "none", status=None)
+        done = run(self.pawl, "upgrade", "start", "--workspace", self.w, "--recipe", self.recipe, "--image", image, "--scale", self.scale, "--progress", "none", *more, status=None)
         print("  " + (done.stdout.strip() or done.stderr.strip()).splitlines()[0], flush=True)
+        newest = run_json(self.pawl, "sweep", "list", "--workspace", self.w)["runs"][-1]["id"]
+        for row in run_json(self.pawl, "sweep", "status", str(newest), "--workspace", self.w, status=None).get("rows", []):
+            for reason in row["pawl"].get("reasons") or []:
+                print(f"    conc {row['conc']} {row['pawl']['verdict']}: {reason['code']}: {reason['text']}")
         return done.returncode == 0
+
+    def without_repairs(self):
+        """Flags of an upgrade whose policy lets no planner repair anything."""
+        policies = self.tmp / "data/policies"
+        policies.mkdir(parents=True)
+        text = (ROOT / "data/policies/2026-10.yaml").read_text().replace('profile: "2026-10"', 'profile: "by-hand"').replace("repairs: 5", "repairs: 0")
+        (policies / "by-hand.yaml").write_text(text)
+        return ["--data", self.tmp / "data", "--policy", "by-hand"]
 
     def thread(self, request):
         return run_json(self.pawl, "cr", "show", str(request), "--workspace", self.w)
