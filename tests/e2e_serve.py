@@ -43,6 +43,17 @@ with scratch() as tmp:
             rows = json_of("api/v1/evaluations")
             assert rows and {r["task"] for r in rows} == {"arith24"}, rows
 
+        def a_run_of_the_workspace_goes_into_another_store_with_its_logs():
+            other = tmp / "other.db"
+            seen = run_json(pawl, "results", "ingest", 1, "--workspace", w, "--store", other, schema="pawl.ingest/1")
+            rows = json_of("api/v1/benchmarks?model=Demo-8B")
+            assert seen["inserted"] >= len(rows) and not seen["counts"]["skipped"], seen
+            verify = run_json(pawl, "store", "verify", "--store", other)
+            assert verify["sound"] and verify["rows"] == seen["counts"]["rows"], verify
+            overlay = json_of("api/unofficial-run?runId=1")
+            found = (len(overlay["benchmarks"]), len(overlay["evaluations"]))
+            assert found == (seen["counts"]["rows"], seen["counts"]["evals"]) and overlay["runInfos"][0]["conclusion"] == "success", (found, seen)
+
         def start_page_links_the_change_request():
             body = page("")
             assert 'href="/cr/1"' in body and demo["candidate"]["recipe"] in body
@@ -64,6 +75,6 @@ with scratch() as tmp:
             assert server.wait(timeout=20) == 0
             assert not processes_of(tmp), processes_of(tmp)
 
-        prove(address_is_printed_as_one_document, health_says_ok, benchmarks_are_the_published_rows, evaluations_are_listed,
+        prove(address_is_printed_as_one_document, health_says_ok, benchmarks_are_the_published_rows, evaluations_are_listed, a_run_of_the_workspace_goes_into_another_store_with_its_logs,
               start_page_links_the_change_request, thread_page_shows_both_languages_and_the_receipt, unknown_paths_are_404, unknown_model_is_400,
               sigterm_ends_it_with_status_0)

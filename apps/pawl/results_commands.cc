@@ -34,6 +34,7 @@ void print_counts(const IngestCounts& c) {
   };
   list("skipped", c.skipped);
   list("held", c.held);
+  if (c.unit_rule_not_applied > 0) fmt::print("  units not judged, rows of a scaled run: {}\n", c.unit_rule_not_applied);
   list("dropped, no finite number:", c.non_finite_metric);
   list("not in the tables of names:", c.unmapped);
   for (const std::string& note : c.notes) fmt::print("  {}\n", note);

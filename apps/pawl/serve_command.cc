@@ -82,6 +82,7 @@ Result<ExitStatus> serve(World& world, const CommonFlags& common, const ServeFla
   options.idle_timeout_s = 30;
   options.write_timeout_s = 60;
   options.connections_max = 2000;
+  options.bodies_max = 256u << 20;
   PAWL_ASSIGN(const auto server, http::Server::start(options, service->handler()));
   // An IPv6 address stands in brackets in a URL.
   const bool six = flags.address.find(':') != std::string::npos;

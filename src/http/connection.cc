@@ -67,6 +67,7 @@ Connection::Connection(std::shared_ptr<ServerCore> core, Strand strand, Socket s
 }
 
 Connection::~Connection() {
+  release_body();
   const std::lock_guard lock(core_->list_mutex);
   core_->connections.erase(this);
 }
@@ -75,6 +76,7 @@ void Connection::abort() {
   if (closed_) return;
   closed_ = true;
   in_progress_ = false;
+  release_body();
   peer_gone_ = true;
   beast::error_code ignored;
   socket_.close(ignored);
@@ -101,6 +103,10 @@ void Connection::read_request() {
 void Connection::on_head(beast::error_code error) {
   if (closed_) return;
   if (error) return on_body(error);
+  if (!claim_body()) {
+    timer_.expires_at(asio::steady_timer::time_point::max());
+    return refuse(503, "too much is being received; try again in a moment");
+  }
   if (beast::iequals(parser_->get()[bh::field::expect], "100-continue")) {
     // Nothing else is being written: the answer to the request before this one is out.
     static const std::string kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -135,6 +141,22 @@ void Connection::on_body(beast::error_code error) {
   finished_ = false;
   watch_peer();
   core_->handler(std::move(request), std::make_shared<ConnectionResponder>(shared_from_this()));
+}
+
+bool Connection::claim_body() {
+  const std::uint64_t most = core_->options.bodies_max;
+  if (most == 0) return true;
+  const auto length = parser_->content_length();
+  // A chunked body may become as large as one may be.
+  const std::uint64_t wanted = length ? *length : parser_->chunked() ? core_->options.body_max : 0;
+  if (wanted == 0) return true;
+  claimed_ = wanted;
+  return (core_->bodies += wanted) <= most;
+}
+
+void Connection::release_body() {
+  core_->bodies -= claimed_;
+  claimed_ = 0;
 }
 
 void Connection::refuse(int status, const std::string& why) {
@@ -228,6 +250,7 @@ void Connection::pump() {
 
 void Connection::answer_done() {
   in_progress_ = false;
+  release_body();
   chunked_ = false;
   if (!keep_alive_) {
     beast::error_code ignored;

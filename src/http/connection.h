@@ -28,6 +28,8 @@ struct ServerCore {
   bool stopped = false;                ///< guarded by stop_mutex; once set nothing is posted to `io`
   std::atomic<bool> draining = false;  ///< no connection is kept for another request
 
+  std::atomic<std::uint64_t> bodies = 0;  ///< bytes that connections have claimed for bodies
+
   std::mutex list_mutex;
   std::set<Connection*> connections;  ///< guarded by list_mutex
 };
@@ -69,6 +71,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void read_request();
   void on_head(beast::error_code error);
   void on_body(beast::error_code error);
+  /// Reserves room for the body that the head announces; false: there is none.
+  bool claim_body();
+  void release_body();
   void refuse(int status, const std::string& why);
   void watch_peer();
   [[nodiscard]] std::string head(int status, const Fields& fields, std::optional<std::size_t> length);
@@ -86,6 +91,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Parser> parser_;
   std::deque<std::string> queue_;
   std::size_t queued_bytes_ = 0;
+  std::uint64_t claimed_ = 0;  ///< of `ServerCore::bodies`
   bool writing_ = false;
   bool watching_ = false;
   bool finished_ = false;  ///< the answer is complete, its bytes may still be queued

@@ -295,6 +295,39 @@ TEST_F(HttpTest, DrainingAnswersWhatHasBegunAndTakesNothingNew) {
   EXPECT_FALSE(get("/x"));
 }
 
+TEST(Limits, BodiesShareARoom) {
+  ServerOptions options;
+  options.bodies_max = 1000;
+  auto server = Server::start(options, [](Request request, std::shared_ptr<Responder> responder) {
+    responder->send({200, {}, std::to_string(request.body.size())});
+  });
+  ASSERT_TRUE(server);
+  const auto post = [&](std::size_t bytes) {
+    ClientRequest request;
+    request.method = "POST";
+    request.url = "http://127.0.0.1:" + std::to_string((*server)->port()) + "/";
+    request.body = std::string(bytes, 'x');
+    request.timeout = 10s;
+    const auto response = fetch(request, {});
+    return response ? response->status : 0;
+  };
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons((*server)->port());
+  inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
+  ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  const std::string_view half = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 600\r\n\r\nbegun";
+  ASSERT_EQ(::send(fd, half.data(), half.size(), MSG_NOSIGNAL), static_cast<ssize_t>(half.size()));
+  int status = 200;
+  for (int i = 0; i < 200 && status == 200; ++i) status = post(500);
+  EXPECT_EQ(status, 503);
+  EXPECT_EQ(post(300), 200);
+  ::close(fd);
+  for (int i = 0; i < 200 && status != 200; ++i) status = post(500);
+  EXPECT_EQ(status, 200);
+}
+
 TEST(Limits, AReaderThatTakesNothingIsCutAndAConnectionTooManyIsClosed) {
   ServerOptions options;
   options.write_timeout_s = 1;

@@ -42,6 +42,7 @@ struct ServerOptions {
   int idle_timeout_s = 120;            ///< of a connection without a request in progress, and of sending one
   int write_timeout_s = 0;             ///< of a peer that takes nothing of its answer; 0: none
   std::size_t connections_max = 0;     ///< further ones are closed at once; 0: no limit
+  std::uint64_t bodies_max = 0;        ///< bytes of all bodies that are being received or answered; beyond: 503; 0: no limit
 };
 
 /// An HTTP/1.1 server: keep-alive, chunked answers, Expect, HEAD. Destroying it closes the listener, finishes nothing

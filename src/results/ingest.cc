@@ -116,6 +116,12 @@ class Reader {
     return found == files_.end() ? nullptr : found->second;
   }
 
+  /// What a run of ours says of itself.
+  const std::string* manifest() const {
+    const std::string* now = find_file("sweep-manifest/sweep_manifest.json");
+    return now != nullptr ? now : find_file("manifest.json");
+  }
+
   void read_run() {
     RunRecord& run = batch_.run;
     run.status = "completed", run.conclusion = "success";
@@ -130,7 +136,7 @@ class Reader {
         run.date = run.created_at.substr(0, std::min<std::size_t>(run.created_at.size(), 10));
       }
     }
-    if (const std::string* bytes = find_file("manifest.json")) {
+    if (const std::string* bytes = manifest()) {
       if (const auto json = json_of("manifest.json", *bytes); json && json->is_object() && text_of(*json, "schema") == "pawl.sweep-manifest/1") {
         run.run = whole_of(*json, "run").value_or(0);
         run.attempt = whole_of(*json, "attempt").value_or(1);
@@ -440,12 +446,12 @@ class Reader {
       }
     }
     // Jobs of our own runs keep the log in a folder of their own; the manifest says which row a job made.
-    const std::string* manifest = find_file("manifest.json");
-    if (manifest == nullptr) return;
-    const auto json = codec::parse_json(*manifest, "manifest.json");
+    const std::string* told = manifest();
+    if (told == nullptr) return;
+    const auto json = codec::parse_json(*told, "manifest.json");
     if (!json || !json->is_object() || !json->contains("jobs") || !(*json)["jobs"].is_array()) return;
     for (const Json& job : (*json)["jobs"]) {
-      if (!job.is_object() || text_of(job, "kind") != "benchmark" || text_of(job, "point_key").empty()) continue;
+      if (!job.is_object() || text_of(job, "kind").starts_with("eval") || text_of(job, "point_key").empty()) continue;
       const std::string name = text_of(job, "job");
       const std::string* log = find_file(name + "/server.log");
       if (log == nullptr) continue;

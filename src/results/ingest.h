@@ -19,7 +19,7 @@ struct RunHints {
 
 /// The records of a run attempt from its artifacts (api-dashboard 2.3): benchmark rows (bmk_*, else the merged
 /// results_*), evals (eval_results_all, else eval_* with their samples), run-stats, changelog-metadata, server logs. The
-/// run itself is known from run.json (the run as the forge's API tells it), from manifest.json of a run of ours, from the
+/// run itself is known from run.json (the run as the forge's API tells it), from the manifest of a run of ours, from the
 /// bundle of a reused run (rows then belong to the source attempt, the day to the run that published them), and `hints`.
 /// Pure. Whatever a member lacks or breaks is counted, never silent. Error: nothing says which run it is, or no day.
 [[nodiscard]] Result<RunBatch> batch_of_artifacts(const ArtifactSet& artifacts, const RunHints& hints, const RowMapper& mapper, IngestCounts& counts);

@@ -257,6 +257,18 @@ TEST(ApiCases, MillisecondsInASecondsFieldAreHeld) {
   EXPECT_EQ(check_units(mixed, 0, 16, 1024, 512).verdict, "unitMixed");
 }
 
+TEST(RowMapper, TheUnitRuleIsNotForRowsOfScaledRuns) {
+  Json r = row({{"tput_per_gpu", 1000.0}, {"median_e2el", 0.0001}});
+  IngestCounts counts;
+  EXPECT_FALSE(mapped(r, counts)->held.empty());
+  EXPECT_EQ(counts.unit_rule_not_applied, 0);
+  r["pawl"] = Json{{"scale", "1/32"}, {"point_key", "p"}};
+  EXPECT_TRUE(mapped(r, counts)->held.empty());
+  EXPECT_EQ(counts.unit_rule_not_applied, 1);
+  r["pawl"]["scale"] = "1/1";
+  EXPECT_FALSE(mapped(r, counts)->held.empty());
+}
+
 TEST(Ingest, AWholeRunOfArtifacts) {
   IngestCounts counts;
   const auto batch = ingested(

@@ -422,7 +422,12 @@ std::optional<BenchmarkRecord> RowMapper::benchmark(const Json& source, const st
     record.measured_at = text_of(row["pawl"], "measured_at");
     record.raw = row;
   }
-  if (record.isl && record.osl) {
+  // Rows of a scaled run of ours carry the recipe's lengths, and what was sent is a fraction of them: Little's law says
+  // nothing there.
+  const std::string scale = row.contains("pawl") && row["pawl"].is_object() ? text_of(row["pawl"], "scale") : std::string();
+  if (!scale.empty() && scale != "1/1") {
+    ++counts.unit_rule_not_applied;
+  } else if (record.isl && record.osl) {
     const bool sized = record.deployment.num_prefill_gpu > 0 || record.deployment.num_decode_gpu > 0;
     const UnitCheck check = check_units(record.metrics, sized ? gpus_of(record.deployment) : 0, record.conc, *record.isl, *record.osl);
     if (!check.verdict.empty()) {

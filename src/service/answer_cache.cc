@@ -1,6 +1,13 @@
 #include "service/answer_cache.h"
 
 namespace pawl::service {
+namespace {
+
+/// What an entry may take: the body, its compressed forms, the key twice, the bookkeeping. Small answers to long questions
+/// count too.
+std::size_t cost_of(const std::string& key, const CachedAnswer& answer) { return 2 * answer.answer.body.size() + 2 * key.size() + 1024; }
+
+}  // namespace
 
 std::string CachedAnswer::form(Encoding encoding) {
   if (encoding == Encoding::kIdentity) return answer.body;
@@ -29,11 +36,11 @@ void AnswerCache::put(const std::string& key, std::int64_t generation, std::shar
     generation_ = generation;
   }
   if (by_key_.contains(key)) return;
-  bytes_ += answer->answer.body.size();
+  bytes_ += cost_of(key, *answer);
   entries_.push_front({key, std::move(answer)});
   by_key_[key] = entries_.begin();
   while (bytes_ > bytes_max_ && entries_.size() > 1) {
-    bytes_ -= entries_.back().answer->answer.body.size();
+    bytes_ -= cost_of(entries_.back().key, *entries_.back().answer);
     by_key_.erase(entries_.back().key);
     entries_.pop_back();
   }

@@ -75,7 +75,8 @@ void add_own_routes(Json& paths) {
          {{"200", answer("OK", "application/json", Json{{"type", "object"}, {"required", {"runInfos", "benchmarks", "evaluations"}}})},
           {"400", bad_request("runId is wrong")},
           {"404", failure("No artifacts of such a run")},
-          {"502", failure("The artifacts cannot be read")}}}}}};
+          {"502", failure("The artifacts cannot be read")},
+          {"503", failure("Artifacts of another run are being read")}}}}}};
   paths["/api/v1/events"] = {{"get",
                               {{"summary", "Server-sent events: writes to the store, jobs of sweeps (ours)"},
                                {"x-stability", "beta"},
@@ -96,7 +97,8 @@ void add_own_routes(Json& paths) {
          {{"200", answer("Stored", "application/json", object)},
           {"400", bad_request("A parameter or the archive is wrong")},
           {"401", answer("No token with the scope ingest", "text/plain", text)},
-          {"413", answer("The archive is larger than 64 MiB", "text/plain", text)}}}}}};
+          {"413", answer("The archive is larger than 64 MiB", "text/plain", text)},
+          {"503", failure("Artifacts of another run are being read")}}}}}};
   paths["/api/v1/invalidate"] = {
       {"post",
        {{"summary", "Drops the answers that are kept ready"},

@@ -278,6 +278,12 @@ std::string bearer_of(const Request& request) {
   return field.starts_with(kBearer) ? field.substr(kBearer.size()) : std::string();
 }
 
+Response busy() {
+  Response response = error_response(503, "artifacts of another run are being read; try again in a moment");
+  response.fields.emplace_back("Retry-After", "1");
+  return response;
+}
+
 Response unauthorized() { return finish(401, "text/plain; charset=utf-8", "Unauthorized", "no-store"); }
 Response json_response(const Json& json) {
   return finish(200, "application/json; charset=utf-8", codec::write_json(json, codec::JsonForm::kCompactUtf8), "no-store");
@@ -304,6 +310,9 @@ Result<Response> Service::ingest(const Request& request) {
     PAWL_ASSIGN(const auto who, results::Tokens(database).check(bearer_of(request), "ingest"));
     if (!who) return unauthorized();
     if (options_.vocabulary == nullptr) return error_response(404, "Not found");
+    // One at a time: it takes memory, and writers would wait for each other anyway, each on a thread that answers nobody.
+    const std::unique_lock alone(artifacts_mutex_, std::try_to_lock);
+    if (!alone) return busy();
     results::RunHints hints;
     for (const auto& [name, into] : {std::pair("run", &hints.run), {"attempt", &hints.attempt}}) {
       const auto text = request.parameter(name);
@@ -350,6 +359,8 @@ Result<Response> Service::unofficial_run(const Request& request) {
     if (std::ranges::find(wanted, run) == wanted.end()) wanted.push_back(run);
   }
   if (wanted.size() > kRunsMax) return error_response(400, fmt::format("too many runs (max {})", kRunsMax));
+  const std::unique_lock alone(artifacts_mutex_, std::try_to_lock);
+  if (!alone) return busy();
   std::vector<results::RunBatch> runs;
   for (const std::int64_t run : wanted) {
     if (!options_.unofficial_run) break;

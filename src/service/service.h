@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +81,7 @@ class Service {
   AnswerCache cache_;
   std::string openapi_;
   std::unique_ptr<EventStream> events_;
+  std::mutex artifacts_mutex_;  ///< held while artifacts are read
 };
 
 }  // namespace pawl::service

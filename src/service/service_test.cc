@@ -8,7 +8,9 @@
 
 #include "codec/json.h"
 #include "posix/embedded_assets.h"
+#include "results/api.h"
 #include "results/result_store.h"
+#include "results/tokens.h"
 #include "service/markdown.h"
 
 namespace pawl::service {
@@ -183,6 +185,78 @@ TEST_F(ServiceTest, DatesRunsAndPowerSelectRows) {
   EXPECT_EQ(count({{"runId", "18"}, {"exactRun", "true"}}), 0U);
   EXPECT_EQ(count({{"runId", "x"}, {"exactRun", "true"}}), 2U);
   EXPECT_EQ(count({{"powerValid", "strictV2"}}), 0U);
+}
+
+TEST_F(ServiceTest, AnswersAreTaggedCompressedAndSpared) {
+  const auto ask = [&](const std::string& path, http::Fields fields, std::vector<std::pair<std::string, std::string>> query = {{"model", "Demo-8B"}}) {
+    return service_->answer({"GET", path, std::move(query), std::move(fields), {}});
+  };
+  const auto plain = ask("/api/v1/benchmarks", {});
+  const std::string tag = field(plain, "ETag");
+  EXPECT_TRUE(tag.starts_with("\"") && tag.ends_with("\""));
+  EXPECT_EQ(field(plain, "Access-Control-Allow-Origin"), "*");
+  EXPECT_EQ(field(plain, "Vary"), "Accept, Accept-Encoding");
+  const auto gzip = ask("/api/v1/benchmarks", {{"Accept-Encoding", "br, gzip"}});
+  EXPECT_EQ(field(gzip, "Content-Encoding"), "gzip");
+  EXPECT_EQ(gzip.body.substr(0, 2), "\x1f\x8b");
+  EXPECT_LT(gzip.body.size(), plain.body.size());
+  const auto zstd = ask("/api/v1/benchmarks", {{"Accept-Encoding", "gzip, zstd"}});
+  EXPECT_EQ(field(zstd, "Content-Encoding"), "zstd");
+  EXPECT_EQ(zstd.body.substr(0, 4), "\x28\xb5\x2f\xfd");
+  EXPECT_EQ(field(ask("/api/v1/benchmarks", {{"Accept-Encoding", "zstd;q=0, gzip;q=0"}}), "Content-Encoding"), "");
+  EXPECT_NE(field(gzip, "ETag"), tag);
+  const auto again = ask("/api/v1/benchmarks", {{"If-None-Match", "W/\"x\", " + tag}});
+  EXPECT_EQ(again.status, 304);
+  EXPECT_TRUE(again.body.empty());
+  EXPECT_EQ(ask("/api/v1/benchmarks", {{"If-None-Match", "\"x\""}}).status, 200);
+  const auto columns = ask("/api/v1/benchmarks", {{"Accept", "application/vnd.pawl.columns+json"}});
+  EXPECT_EQ(field(columns, "Content-Type"), "application/vnd.pawl.columns+json");
+  EXPECT_EQ(json(columns)["rows"], 2);
+  const auto page = ask("/api/v1/benchmarks", {}, {{"model", "Demo-8B"}, {"limit", "1"}});
+  EXPECT_EQ(field(page, "X-Total-Count"), "2");
+  EXPECT_EQ(field(page, "Link"), "</api/v1/benchmarks?model=Demo-8B&limit=1&offset=1>; rel=\"next\"");
+  EXPECT_EQ(field(service_->answer({"OPTIONS", "/api/v1/benchmarks", {}, {}, {}}), "Access-Control-Allow-Methods"), "GET, HEAD, OPTIONS");
+}
+
+TEST_F(ServiceTest, AnAnswerIsMadeAgainWhenTheStoreWasWritten) {
+  const std::string before = field(get("/api/v1/benchmarks", {{"model", "Demo-8B"}}), "ETag");
+  EXPECT_EQ(field(get("/api/v1/benchmarks", {{"model", "Demo-8B"}}), "ETag"), before);
+  ASSERT_TRUE(results::ResultStore(*database_).purge(17, std::nullopt, "wrong", "2026-12-01T00:00:00Z"));
+  EXPECT_EQ(get("/api/v1/benchmarks", {{"model", "Demo-8B"}}).body, "[]");
+}
+
+TEST_F(ServiceTest, TheDocumentHasEveryRouteAndNoOther) {
+  const Json document = json(get("/api/openapi.json"));
+  for (const results::ApiRoute& route : results::ResultsApi::routes()) {
+    ASSERT_TRUE(document["paths"].contains(route.path)) << route.path;
+    EXPECT_EQ(document["paths"][route.path]["get"]["parameters"].size(), route.parameters.size());
+    EXPECT_NE(get(route.path).body, R"({"error":"Not found"})") << route.path;
+  }
+  EXPECT_EQ(document["paths"].size(), results::ResultsApi::routes().size() + 4);  // events, ingest, invalidate, unofficial-run
+  EXPECT_THAT(document["components"]["schemas"]["ModelName"]["enum"].dump(), HasSubstr("Demo-8B"));
+}
+
+TEST_F(ServiceTest, WritingNeedsATokenWithTheScope) {
+  results::Tokens tokens(*database_);
+  const std::string random(64, 'a'), other(64, 'b');
+  const std::string ingest = tokens.create("ci", "ingest", random, "2026-12-01T00:00:00Z").value(), admin = tokens.create("boss", "admin", other, "").value();
+  const auto post = [&](const std::string& path, const std::string& bearer, std::vector<std::pair<std::string, std::string>> query = {}) {
+    return service_->answer({"POST", path, std::move(query), {{"Authorization", bearer}}, {}}).status;
+  };
+  EXPECT_EQ(post("/api/v1/invalidate", "Bearer " + admin), 200);
+  EXPECT_EQ(post("/api/v1/invalidate", "Bearer " + admin, {{"scope", "operatorx"}}), 400);
+  for (const std::string& wrong : {std::string(), "Bearer " + ingest, "Bearer " + admin + "x", "Basic " + admin, std::string("Bearer \xc3\xa9")}) {
+    EXPECT_EQ(post("/api/v1/invalidate", wrong), 401) << wrong;
+  }
+  EXPECT_EQ(post("/api/v1/ingest", "Bearer " + admin), 401);
+  ASSERT_TRUE(tokens.revoke(2, "2026-12-02T00:00:00Z"));
+  EXPECT_EQ(post("/api/v1/invalidate", "Bearer " + admin), 401);
+  std::string kept;
+  ASSERT_TRUE(database_->query("SELECT hash FROM results_token", {}, [&](const store::Row& row) {
+    kept += row.text(0);
+    return Status();
+  }));
+  EXPECT_THAT(kept, Not(HasSubstr(ingest.substr(5))));
 }
 
 TEST_F(ServiceTest, WhatIsNotThereIsNotFound) {
