@@ -57,10 +57,10 @@ with scratch() as tmp:
         master.write_text(master.read_text().replace("lmsysorg/sglang:v0.5.14-cu130", pinned).replace("conc-end: 32", "conc-end: 8"))
         return folder
 
-    def sweep(name, pinned, **how):
+    def sweep(name, pinned, executor="executor: podman\n", **how):
         folder = tmp / name
         folder.mkdir()
-        (folder / "executor.yaml").write_text("executor: podman\n")
+        (folder / "executor.yaml").write_text(executor)
         return folder, run(pawl, "sweep", "run", "--workspace", folder, "--catalog", catalogue(f"{name}.catalog", pinned), "--recipe", RECIPE, "--scale", "1/512", "--progress", "none", **how)
 
     def a_sweep_runs_inside_the_image_that_its_digest_names():
@@ -74,10 +74,22 @@ with scratch() as tmp:
         foreign = [path for path in folder.rglob("*") if path.lstat().st_uid != os.geteuid()]
         assert not foreign, foreign
 
-    def a_tag_is_resolved_to_the_digest_that_ran():
-        folder, _ = sweep("tag", f"{registry}/eng/sglang:v0.5.19")
+    def a_node_of_a_cluster_resolves_a_tag_to_the_digest_that_ran():
+        if any(shutil.which(program) is None for program in ("slurmctld", "slurmd", "sbatch", "squeue")):
+            print("  skipped: there is no Slurm")
+            return
+        ENV["SLURM_CONF"] = str(tmp / "cluster/slurm.conf")
+        cluster = [ROOT / "tests/slurm/cluster.sh"]
+        subprocess.run([*cluster, "up", tmp / "cluster", "2"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+        try:
+            folder, _ = sweep("node", f"{registry}/eng/sglang:v0.5.19", "executor: slurm\nslurm: {owner: boxes, poll_s: 0.3, jobs_at_once: 2, container: podman}\n")
+            _, done = sweep("node.missing", f"{registry}/eng/sglang:none", "executor: slurm\nslurm: {owner: gone, poll_s: 0.3, container: podman}\n", status=6)
+        finally:
+            subprocess.run([*cluster, "down", tmp / "cluster"], check=False, stdout=subprocess.DEVNULL, timeout=60)
         rows = run_json(pawl, "sweep", "status", "1", "--workspace", folder)["rows"]
-        assert {row["pawl"]["digest"] for row in rows} == {digest}, rows[0]["pawl"]
+        assert {(row["pawl"]["digest"], row["pawl"]["node"] in ("n1", "n2")) for row in rows} == {(digest, True)}, rows[0]["pawl"]
+        assert "eng/sglang:none cannot be had on the node" in done.stdout, done.stdout
+        assert podman("ps", "--all", "--quiet") == "", "no container stays"
 
     def an_image_that_is_not_there_is_the_failure_of_the_job():
         folder, done = sweep("missing", f"{registry}/eng/sglang:none", status=6)
@@ -89,7 +101,7 @@ with scratch() as tmp:
     try:
         wait_for("the registry", lambda: subprocess.run(["curl", "-sf", f"http://{registry}/v2/"], stdout=subprocess.DEVNULL, timeout=10).returncode == 0)
         digest = image()
-        prove(a_sweep_runs_inside_the_image_that_its_digest_names, a_tag_is_resolved_to_the_digest_that_ran, an_image_that_is_not_there_is_the_failure_of_the_job)
+        prove(a_sweep_runs_inside_the_image_that_its_digest_names, a_node_of_a_cluster_resolves_a_tag_to_the_digest_that_ran, an_image_that_is_not_there_is_the_failure_of_the_job)
     finally:
         server.kill()
         server.wait()

@@ -45,7 +45,9 @@ std::vector<std::string> podman_command(const ContainerSettings& settings, const
                                 "--volume=" + folder + ":/workspace",  // where launch scripts of the field write
                                 "--entrypoint="};
   if (settings.program.empty()) argv.push_back("--volume=" + job.self + ":" + job.self + ":ro");
-  if (!job.digest.empty()) argv.push_back("--env=PAWL_IMAGE_DIGEST=" + job.digest);
+  // Without a value: that of whoever runs podman.
+  argv.push_back(job.digest.empty() ? "--env=PAWL_IMAGE_DIGEST" : "--env=PAWL_IMAGE_DIGEST=" + job.digest);
+  argv.emplace_back("--env=SLURMD_NODENAME");
   if (!settings.user.empty()) argv.push_back("--user=" + settings.user);
   for (const std::string& device : settings.devices) argv.push_back("--device=" + device);
   for (const std::string& mount : settings.mounts) argv.push_back("--volume=" + mount);

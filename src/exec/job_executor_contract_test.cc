@@ -85,7 +85,7 @@ TEST_P(JobExecutorContract, CancelEndsTheJobAndWhatItStarted) {
   const auto executor = life();
   // What it starts is told by its command line: in a container it has another process id.
   const std::string mark = (root_ / "cancelled-child").string();
-  const auto folder = job("cancel", "sh -c 'while :; do sleep 0.2; done' " + mark + " & echo $! > child; wait");
+  const auto folder = job("cancel", "sh -c 'echo up > child; while :; do sleep 0.2; done' " + mark + " & wait");
   const JobHandle handle = start(*executor, "1.1.cancel", folder);
   ASSERT_TRUE(appears(folder / "child"));
   EXPECT_GT(processes_with(mark), 0);

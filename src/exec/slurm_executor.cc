@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using codec::Json;
 
+constexpr std::string_view kSlurmImageFile = "slurm.image";  ///< written by the batch script when the node cannot have the image
 constexpr std::int64_t kLookShare = 20;
 constexpr Nanos kCancelLimit = Seconds{120};
 /// Clocks of controller and submitter may differ; the name, not the time, tells jobs apart.
@@ -142,14 +143,15 @@ Result<std::string> SlurmExecutor::job_command(const Known& known, const fs::pat
     line += (line.empty() ? "" : " ") + in_shell_quotes(word);
   }
   if (!podman) return line + " >>job.log 2>&1\n";
-  // A node pulls each image once. A container is no child of the script: it is ended by name when the script is.
+  // A node pulls each image once. A container is no child of the script: it is ended by name when the script is. What
+  // ran is named by its digest, which only the node knows.
   const std::string image = in_shell_quotes(job.image), name = in_shell_quotes(job.name);
   return fmt::format(
-      "podman image exists {0} || podman pull --quiet {0} >>job.log 2>&1 || exit 125\n"
+      "podman image exists {0} || podman pull --quiet {0} >>job.log 2>&1 || {{ echo 'the image cannot be had' >{2}; exit 125; }}\n"
       "podman rm --force --time=0 {1} >/dev/null 2>&1\n"
-      "trap 'podman rm --force --time=3 {2} >/dev/null 2>&1; exit 143' TERM INT\n"
-      "{3} >>job.log 2>&1 &\nwait $!\n",
-      image, name, job.name, line);
+      "trap 'podman rm --force --time=3 {3} >/dev/null 2>&1; exit 143' TERM INT\n"
+      "PAWL_IMAGE_DIGEST=\"$(podman image inspect --format '{{{{.Digest}}}}' {0})\" {4} >>job.log 2>&1 &\nwait $!\n",
+      image, name, kSlurmImageFile, job.name, line);
 }
 
 Result<std::int64_t> SlurmExecutor::run_sbatch(const Known& known, const fs::path& folder) {
@@ -174,9 +176,10 @@ Result<std::int64_t> SlurmExecutor::run_sbatch(const Known& known, const fs::pat
   argv.push_back((folder / kSlurmScriptFile).string());
   // A requeued job starts here again: what an earlier start wrote about its end is not this one's.
   PAWL_ASSIGN(const std::string command, job_command(known, folder));
-  PAWL_TRY(files_.write_atomic(folder / kSlurmScriptFile,
-                               fmt::format("#!/bin/sh\n# Job {} of pawl.\nrm -f {} {}\n{}code=$?\necho $code >{}.new && mv {}.new {}\nexit $code\n", known.key,
-                                           kSlurmExitFile, kSlurmEndFile, command, kSlurmExitFile, kSlurmExitFile, kSlurmExitFile)));
+  PAWL_TRY(
+      files_.write_atomic(folder / kSlurmScriptFile,
+                          fmt::format("#!/bin/sh\n# Job {} of pawl.\nrm -f {} {} {}\n{}code=$?\necho $code >{}.new && mv {}.new {}\nexit $code\n", known.key,
+                                      kSlurmExitFile, kSlurmEndFile, kSlurmImageFile, command, kSlurmExitFile, kSlurmExitFile, kSlurmExitFile)));
   const auto output = commands_.run({.argv = std::move(argv), .env = {}, .folder = folder}, settings_.command_limit, {});
   if (!output && output.error().cls != ErrorClass::kUnknownOutcome) return output.error();
   if (output && output->end.ok()) {
@@ -368,6 +371,10 @@ Status SlurmExecutor::forget(const std::string& key, const fs::path& folder_give
 Result<std::optional<model::JobFailure>> SlurmExecutor::failure(const JobHandle& handle) {
   const fs::path file = fs::path(handle.folder) / kSlurmEndFile;
   if (!files_.exists(file)) return std::optional<model::JobFailure>();
+  if (files_.exists(fs::path(handle.folder) / kSlurmImageFile)) {
+    PAWL_ASSIGN(const std::string image, image_of_job(files_, handle.folder, settings_.container_settings));
+    return std::optional<model::JobFailure>({model::FailureClass::kImage, fmt::format("the image {} cannot be had on the node", image), {}});
+  }
   PAWL_ASSIGN(const std::string text, files_.read(file, 1u << 20));
   PAWL_ASSIGN(const Json json, codec::parse_json(text, file.string()));
   const auto outcome = codec::enum_value<SlurmOutcome>(json.value("outcome", ""));
