@@ -13,7 +13,7 @@ with scratch() as tmp:
         base = wait_for("the address", lambda: log.read_text().strip() and json.loads(log.read_text())["url"], 20).rstrip("/")
         port = int(base.rsplit(":", 1)[1])
 
-        def raw(text, timeout=10):
+        def raw(text, timeout=100):
             """The first line of the answer to bytes as they are; "" when the connection is closed without one."""
             with socket.create_connection(("127.0.0.1", port), timeout) as s:
                 s.sendall(text if isinstance(text, bytes) else text.encode())

@@ -23,7 +23,7 @@ pawl_fuzz_target(ingest pawl_results)
 pawl_fuzz_target(engine_log pawl_evidence pawl_posix)
 if(PAWL_FUZZ)
   # libstdc++ 12 uses in its own headers what it calls deprecated; GCC keeps quiet about that, clang does not.
-  foreach(module pawl_changelog pawl_workload pawl_results pawl_store pawl_http)
+  foreach(module pawl_changelog pawl_workload pawl_images pawl_results pawl_store pawl_http)
     target_compile_options(${module} PRIVATE -Wno-deprecated-declarations)
   endforeach()
 endif()
