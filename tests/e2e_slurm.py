@@ -39,6 +39,12 @@ with scratch() as tmp:
         lines = subprocess.run(["squeue", "-h", "--states=all", "-o", "%j|%T|%A|%N"], check=True, capture_output=True, text=True, timeout=30, env=ENV).stdout.split()
         return [line.split("|") for line in lines if line.startswith(f"{owner}-")]
 
+    def once(folder, owner):
+        """Every job of the run was submitted once; one whose client was late was measured again, and kept what it measured first."""
+        names = [job[0] for job in jobs(owner)]
+        again = len(list((folder / "runs/1/1").glob("*/result.invalid-*.json")))
+        assert len(set(names)) == JOBS and len(names) - JOBS == again, (names, again)
+
     def whole(folder, owner):
         """The run succeeded with each row once, and no job of it is left on the cluster."""
         status = run_json(pawl, "sweep", "status", "1", "--workspace", folder)
@@ -54,7 +60,8 @@ with scratch() as tmp:
         run(pawl, *sweep(folder))
         whole(folder, "plain")
         ran = jobs("plain")
-        assert len(ran) == JOBS and {job[1] for job in ran} == {"COMPLETED"}, ran
+        once(folder, "plain")
+        assert {job[1] for job in ran} == {"COMPLETED"}, ran
         assert sorted(job[0] for job in ran)[0] == "plain-1.1.bench-01-tp4-ep1-c4", ran
         nodes = {row["pawl"]["node"] for row in run_json(pawl, "sweep", "status", "1", "--workspace", folder)["rows"]}
         assert nodes <= {"n1", "n2", "n3", "n4"}, nodes
@@ -98,7 +105,7 @@ with scratch() as tmp:
         process.wait()
         run(pawl, *sweep(folder, "1/64"))
         whole(folder, "killed")
-        assert len(jobs("killed")) == JOBS, jobs("killed")
+        once(folder, "killed")
 
     def an_interrupted_pawl_leaves_its_jobs_to_the_next():
         folder = workspace("interrupted")
@@ -109,7 +116,7 @@ with scratch() as tmp:
         assert any(job[1] == "RUNNING" for job in jobs("interrupted")), jobs("interrupted")
         run(pawl, *sweep(folder, "1/64"))
         whole(folder, "interrupted")
-        assert len(jobs("interrupted")) == JOBS, jobs("interrupted")
+        once(folder, "interrupted")
 
     def a_crash_of_the_controller_loses_no_row_and_doubles_none():
         folder = workspace("crash")
