@@ -96,7 +96,13 @@ Result<ExitStatus> run_bench(const BenchFlags& bench, World& world, const Common
   // Lengths alone are left to the generator: the points of a sweep then have prompts of their own.
   if (!plain) load.workload = made;
   const std::optional<std::int64_t> whole = made->sessions();
-  load.requests = bench.requests.value_or(whole ? *whole : bench.load.sweep_concurrency.empty() ? 10 * slots : 0);
+  const std::int64_t units = bench.requests.value_or(whole ? *whole : bench.load.sweep_concurrency.empty() ? 10 * slots : 0);
+  // --requests counts sessions where there are some; the load counts what they send.
+  load.requests = units;
+  if (units > 0) {
+    const workload::SessionSpan last = made->session(units - 1);
+    load.requests = last.first + last.count;
+  }
   // Progress as JSON has standard error for itself; lengths alone need no words.
   if (!plain && flags.progress != "json") fmt::print(stderr, "{}", describe_workload(data_set));
   // Two rounds fill caches and batches; beyond that, large runs would spend more on warming up than they gain.
