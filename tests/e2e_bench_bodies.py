@@ -57,9 +57,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 with scratch() as tmp:
     pawl, server = tmp / "pawl", Server()
 
-    def bench(*args, requests=4, **how):
+    def bench(*args, requests=4):
         server.take()
-        result = run_json(pawl, "bench", "--url", server.url, "--model", "demo", "--warmups", 0, "--osl", 3, "--requests", requests, *args, **how)
+        # Whether so short a run is worth anything is not the question here: any verdict, any status.
+        result = run_json(pawl, "bench", "--url", server.url, "--model", "demo", "--warmups", 0, "--osl", 3, "--requests", requests, *args, status=None)
         return result, [b for b in server.take()]
 
     def own_keys_go_over_those_that_are_built_in():
