@@ -46,8 +46,11 @@ def sweep(tmp, jobs):
     listed = subprocess.run(["squeue", "-h", "--states=all", "-o", "%j"], check=True, capture_output=True, text=True, env=ENV).stdout.split()
     listed = [line for line in listed if line.startswith(f"{name}-")]
     lost, doubled = jobs - len(set(keys)), len(keys) - len(set(keys))
-    print(f"| {jobs} | {seconds:.0f} | {usage.ru_utime + usage.ru_stime:.2f} | {usage.ru_maxrss / 1024:.0f} | {lost} | {doubled} | {len(listed) - len(set(listed))} |", flush=True)
-    return lost == 0 and doubled == 0
+    # A job whose client was late on a busy machine is measured again, and keeps what it measured first: no second submit.
+    again = len(list((folder / "runs/1/1").glob("*/result.invalid-*.json")))
+    twice = len(listed) - len(set(listed)) - again
+    print(f"| {jobs} | {seconds:.0f} | {usage.ru_utime + usage.ru_stime:.2f} | {usage.ru_maxrss / 1024:.0f} | {lost} | {doubled} | {twice} | {again} |", flush=True)
+    return lost == 0 and doubled == 0 and twice == 0
 
 
 with scratch() as tmp:
@@ -55,7 +58,7 @@ with scratch() as tmp:
     cluster = [ROOT / "tests/slurm/cluster.sh"]
     subprocess.run([*cluster, "up", tmp / "cluster", str(AT_ONCE)], check=True, stdout=subprocess.DEVNULL)
     try:
-        print("| jobs | s | CPU s of pawl | RSS MB of pawl | rows lost | rows doubled | jobs submitted twice |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        print("| jobs | s | CPU s of pawl | RSS MB of pawl | rows lost | rows doubled | jobs submitted twice | measured again, client late |\n| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         wanted = int(sys.argv[1])
         good = [sweep(tmp, jobs) for jobs in (wanted // 10, wanted)]
     finally:
